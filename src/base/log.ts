@@ -1,0 +1,76 @@
+import { type DestinationStream, type LevelWithSilent, type LogFn, pino } from 'pino';
+import pretty from 'pino-pretty';
+import { GatewayError } from './errors.ts';
+
+/** Structured log of one room or one upstream; made by `child({ upstream })` from the root. Any pino logger is one. */
+export interface Log {
+  level: string;
+  readonly fatal: LogFn;
+  readonly error: LogFn;
+  readonly warn: LogFn;
+  readonly info: LogFn;
+  readonly debug: LogFn;
+  readonly trace: LogFn;
+  readonly silent: LogFn;
+  child(bindings: Record<string, unknown>): Log;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export interface LogOptions {
+  readonly level: LevelWithSilent;
+  /** Readable lines for a person at a terminal; JSON lines for everything else. */
+  readonly readable: boolean;
+  /** Texts that must never be written, whoever built the message: masked in every line (case C-095). */
+  readonly secrets?: readonly string[];
+  /** Where lines go; stderr by default, since stdout belongs to answers (and to the stdio front). */
+  readonly destination?: DestinationStream;
+}
+
+/**
+ * Errors are logged with their code and the chain of causes. An allow-list, not a dump: undici errors carry the whole
+ * request, child process errors the argument list, and both can hold secrets (case C-095).
+ */
+function describeError(thrown: unknown, depth = 0): unknown {
+  if (!(thrown instanceof Error)) {
+    return typeof thrown === 'string' ? thrown.slice(0, 500) : undefined;
+  }
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? { code: thrown.code } : {};
+  const own = thrown instanceof GatewayError ? { upstream: thrown.upstream, logged: thrown.logged } : {};
+  const cause =
+    thrown.cause !== undefined && depth < 4 ? { cause: describeError(thrown.cause, depth + 1) } : {};
+  const stack = code.code === 'INTERNAL' || (depth > 0 && !('code' in thrown)) ? { stack: thrown.stack } : {};
+  return { type: thrown.name, ...code, message: thrown.message.slice(0, 500), ...own, ...stack, ...cause };
+}
+
+/** Replaces every secret, longest first, since a short one may be part of a longer one. */
+export function masker(secrets: readonly string[]): (line: string) => string {
+  const known = secrets
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .toSorted((a, b) => b.length - a.length);
+  return (line) => known.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line);
+}
+
+/** The root log. Child logs share its level and destination. */
+export function createLog(options: LogOptions): Log {
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    hooks: { streamWrite: masker(options.secrets ?? []) },
+    serializers: { err: (thrown: unknown) => describeError(thrown) },
+  };
+  if (options.readable) {
+    const stream = pretty({
+      colorize: true,
+      ignore: 'pid,hostname',
+      destination: options.destination ?? 2,
+      sync: true,
+    });
+    return pino(settings, stream);
+  }
+  return pino(settings, options.destination ?? pino.destination({ fd: 2, sync: false }));
+}
+
+/** A log that says nothing: for tests and for commands that print their own report. */
+export const SILENT: Log = pino({ level: 'silent' });

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+
+/** How exposed names are built: `<namespace><separator><name>`, or the bare name where the namespace is empty. */
+export interface NamingRule {
+  readonly separator: string;
+  /** Longest exposed name, in UTF-16 units. */
+  readonly maxLength: number;
+  /**
+   * Names must pass `^[A-Za-z_][A-Za-z0-9_-]*$`, which every model API accepts: other characters become `_` (case
+   * C-004). Without it names pass unchanged, whatever characters they hold (case C-003).
+   */
+  readonly strict?: boolean;
+}
+
+/**
+ * The safe style. 52 leaves room for what clients put in front before they hand names to a model API that takes 64:
+ * `mcp__<server>__`, or server and tool within 60 (case C-005).
+ */
+export const STRICT: NamingRule = { separator: '__', maxLength: 52, strict: true };
+
+/** A lower `maxLength` leaves no room for a digest and something readable before it. */
+export const SHORTEST_LIMIT = 16;
+
+/** One tool or prompt: the pair (upstream, name) is its identity. */
+export interface Original {
+  readonly upstream: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface ExposedName {
+  readonly name: string;
+  /** Why it carries a digest: it was over-long, or another pair would have had the same name. */
+  readonly digested: undefined | 'shortened' | 'collided';
+}
+
+/**
+ * One exposed name for each original, at the same index. A name that is legal and nobody else's stays as it is. An
+ * over-long one is cut, and every member of a group that would share a name gets a short digest of (upstream, name), so
+ * that the outcome depends neither on order nor on which member came first (cases C-002, C-003, C-005). Digested names
+ * that collide again, even with a tool that is called so on purpose, are digested anew until all differ.
+ *
+ * @throws RangeError where `rule.maxLength` is under {@link SHORTEST_LIMIT}.
+ * @param taken names that already stand for something else: exposed name to {@link identityOf} its owner.
+ */
+export function exposeNames(
+  originals: readonly Original[],
+  rule: NamingRule,
+  taken?: ReadonlyMap<string, string>,
+): string[] {
+  return nameEach(originals, rule, taken).map((exposed) => exposed.name);
+}
+
+/** {@link exposeNames} with the reason for each digest. */
+export function nameEach(
+  originals: readonly Original[],
+  rule: NamingRule,
+  taken: ReadonlyMap<string, string> = new Map(),
+): ExposedName[] {
+  if (rule.maxLength < SHORTEST_LIMIT) {
+    throw new RangeError(`names need a limit of ${SHORTEST_LIMIT} or more, not ${rule.maxLength}`);
+  }
+  const drafts = originals.map((original) => draftOf(original, rule));
+  // Each round digests at least one draft anew, and digests of different pairs differ, so rounds come to an end.
+  for (let crowded = collisions(drafts, taken); crowded.size > 0; crowded = collisions(drafts, taken)) {
+    for (const draft of crowded) {
+      draft.round += 1;
+      draft.digested ??= 'collided';
+      draft.name = digestedName(draft, rule);
+    }
+  }
+  return drafts.map(({ name, digested }) => ({ name, digested }));
+}
+
+/** The identity behind a name as one string; JSON, so that no character of a name can forge another pair. */
+export function identityOf(upstream: string, name: string): string {
+  return JSON.stringify([upstream, name]);
+}
+
+interface Draft {
+  readonly identity: string;
+  readonly full: string;
+  name: string;
+  digested: ExposedName['digested'];
+  /** How often it was digested. */
+  round: number;
+}
+
+const DIGEST_LENGTH = 8;
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+function draftOf({ upstream, namespace, name }: Original, rule: NamingRule): Draft {
+  const plain = namespace === '' ? name : `${namespace}${rule.separator}${name}`;
+  const full = rule.strict ? cleaned(plain) : plain;
+  const draft: Draft = {
+    identity: identityOf(upstream, name),
+    full,
+    name: full,
+    digested: undefined,
+    round: 0,
+  };
+  if (full.length > rule.maxLength) {
+    draft.round = 1;
+    draft.digested = 'shortened';
+    draft.name = digestedName(draft, rule);
+  }
+  return draft;
+}
+
+/** Gemini wants a letter or `_` first; the others take any of the set anywhere. */
+function cleaned(name: string): string {
+  const legal = name.replaceAll(/[^A-Za-z0-9_-]/gu, '_');
+  return /^[A-Za-z_]/.test(legal) ? legal : `_${legal}`;
+}
+
+/** Drafts whose name is also another pair's. */
+function collisions(drafts: readonly Draft[], taken: ReadonlyMap<string, string>): ReadonlySet<Draft> {
+  const owners = new Map<string, Draft[]>();
+  const crowded = new Set<Draft>();
+  for (const draft of drafts) {
+    const group = owners.get(draft.name);
+    if (group === undefined) {
+      owners.set(draft.name, [draft]);
+    } else {
+      group.push(draft);
+    }
+    if ((taken.get(draft.name) ?? draft.identity) !== draft.identity) {
+      crowded.add(draft);
+    }
+  }
+  for (const group of owners.values()) {
+    if (group.some((draft) => draft.identity !== group[0]?.identity)) {
+      for (const draft of group) {
+        crowded.add(draft);
+      }
+    }
+  }
+  return crowded;
+}
+
+function digestedName({ identity, full, round }: Draft, { maxLength }: NamingRule): string {
+  const digest = digestOf(round === 1 ? identity : `${identity}${round}`);
+  return `${cutAt(full, maxLength - DIGEST_LENGTH - 1)}_${digest}`;
+}
+
+function digestOf(text: string): string {
+  const bytes = createHash('sha256').update(text).digest();
+  return Array.from(bytes.subarray(0, DIGEST_LENGTH), (byte) => BASE32.charAt(byte % 32)).join('');
+}
+
+/** The first `length` units, never the first half of a surrogate pair alone. */
+function cutAt(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}

@@ -1,0 +1,230 @@
+import type { Log } from '../base/log.ts';
+import { backoff, jittered } from '../base/time.ts';
+import { type CacheHints, type Change, KINDS, type Kind } from '../protocol/model.ts';
+import { beforeAbort, Flight } from './flight.ts';
+import type { Finding, ListPart, UpstreamPart } from './part.ts';
+
+export interface ReaderOptions {
+  /** Walks one list to its end. `undefined`: the upstream does not declare the capability, so it has no such list. */
+  readonly read: (upstream: string, kind: Kind, signal: AbortSignal) => Promise<ListPart | undefined>;
+  readonly log: Log;
+  /** How long a change notice waits for further ones, in ms. */
+  readonly debounceMs: number;
+  /** When to read a list again that announces no changes, in ms; undefined: only when told. */
+  readonly pollEvery?: (upstream: string, kind: Kind, hints: CacheHints) => number | undefined;
+  /** Runs something later and returns what cancels that. */
+  readonly schedule: (ms: number, run: () => void) => () => void;
+  readonly now: () => number;
+}
+
+/** A steady stream of notices is read this many debounce times after its first one at the latest. */
+const LONGEST_DEBOUNCE = 20;
+
+/** Delays of retries of a failed list, in ms. */
+const RETRY_BASE = 1_000;
+const RETRY_CAP = 60_000;
+
+/**
+ * The last complete lists of one upstream, and when they are read: on refresh, after a notice, by ttl, and again after
+ * a failure. It only keeps them; `again` asks its owner to refresh (and so to publish), `changed` tells it to publish.
+ */
+export class Reader {
+  readonly #upstream: string;
+  readonly #options: ReaderOptions;
+  readonly #again: (kinds: readonly Kind[]) => void;
+  readonly #changed: () => void;
+  readonly #life = new AbortController();
+  readonly #flights: Readonly<Record<Kind, Flight>>;
+  readonly #lists = new Map<Kind, ListPart>();
+  /** Read, but not yet part of what is offered: the kinds of one refresh appear together. */
+  readonly #landed = new Map<Kind, ListPart | undefined>();
+  readonly #failing = new Set<Kind>();
+  readonly #polls = new Map<Kind, () => void>();
+  readonly #notices = new Map<Change, { readonly first: number; readonly cancel: () => void }>();
+  #cancelRetry: (() => void) | undefined;
+  #cancelExpiry: (() => void) | undefined;
+  #attempts = 0;
+  #losses = 0;
+  #lost = false;
+  /** False until something was read: an upstream that never answered offers nothing, not an empty list. */
+  #known = false;
+
+  constructor(
+    upstream: string,
+    options: ReaderOptions,
+    again: (kinds: readonly Kind[]) => void,
+    changed: () => void,
+  ) {
+    this.#upstream = upstream;
+    this.#options = options;
+    this.#again = again;
+    this.#changed = changed;
+    const flight = (kind: Kind) => new Flight(() => this.#read(kind));
+    this.#flights = {
+      tools: flight('tools'),
+      prompts: flight('prompts'),
+      resources: flight('resources'),
+      templates: flight('templates'),
+    };
+  }
+
+  /** What it offers; undefined until one list was read, and after it was lost for too long. */
+  part(namespace: string): UpstreamPart | undefined {
+    if (!this.#known) {
+      return undefined;
+    }
+    const lists: Partial<Record<Kind, ListPart>> = {};
+    for (const [kind, list] of this.#lists) {
+      lists[kind] = list;
+    }
+    return { upstream: this.#upstream, namespace, lists, stale: this.#lost || this.#failing.size > 0 };
+  }
+
+  /** Takes over the lists as the catalog settled them, so that what says the same stays the same object. */
+  adopt(part: UpstreamPart): void {
+    for (const kind of KINDS) {
+      const list = part.lists[kind];
+      if (list !== undefined) {
+        this.#lists.set(kind, list);
+      }
+    }
+  }
+
+  /** Reads these kinds; a list that fails stays as it was and is tried again later. Never rejects. */
+  async refresh(kinds: readonly Kind[]): Promise<void> {
+    const losses = this.#losses;
+    await Promise.all(kinds.map((kind) => this.#flights[kind].run()));
+    if (this.#life.signal.aborted) {
+      return;
+    }
+    const landed = kinds.filter((kind) => this.#landed.has(kind));
+    for (const kind of landed) {
+      this.#keep(kind, this.#landed.get(kind));
+      this.#landed.delete(kind);
+    }
+    // An answer from before the upstream was lost does not say that it is back.
+    if (landed.length > 0 && losses === this.#losses) {
+      this.#lost = false;
+    }
+    this.#planRetry();
+    if (!this.#lost && this.#failing.size === 0) {
+      this.#cancelExpiry?.();
+      this.#cancelExpiry = undefined;
+    }
+  }
+
+  /** A change notice: refreshes when no further one came for a while (case C-022). */
+  invalidate(change: Change): void {
+    const { now, schedule, debounceMs } = this.#options;
+    const waiting = this.#notices.get(change);
+    waiting?.cancel();
+    const first = waiting?.first ?? now();
+    const left = first + LONGEST_DEBOUNCE * debounceMs - now();
+    const cancel = schedule(Math.max(0, Math.min(debounceMs, left)), () => {
+      this.#notices.delete(change);
+      this.#again(change === 'resources' ? ['resources', 'templates'] : [change]);
+    });
+    this.#notices.set(change, { first, cancel });
+  }
+
+  /** The upstream is lost: its lists stay for `staleForMs`, counted from the first loss, and are not read meanwhile. */
+  markStale(staleForMs: number): void {
+    this.#losses += 1;
+    this.#lost = true;
+    this.#cancelReads();
+    if (this.#known) {
+      this.#cancelExpiry ??= this.#options.schedule(staleForMs, () => this.#expire());
+    }
+  }
+
+  /** No read, retry or callback after this. */
+  end(): void {
+    this.#cancelReads();
+    this.#cancelExpiry?.();
+    this.#life.abort();
+  }
+
+  async #read(kind: Kind): Promise<void> {
+    const { signal } = this.#life;
+    try {
+      const list = await beforeAbort(signal, this.#options.read(this.#upstream, kind, signal));
+      this.#landed.set(kind, list);
+      this.#failing.delete(kind);
+    } catch (thrown) {
+      if (signal.aborted) {
+        return;
+      }
+      this.#failing.add(kind);
+      const about = { err: thrown, upstream: this.#upstream, kind };
+      this.#options.log.warn(about, 'a list could not be read; the last complete one stays, if there is one');
+    }
+  }
+
+  #keep(kind: Kind, list: ListPart | undefined): void {
+    const before = this.#lists.get(kind);
+    this.#known = true;
+    this.#polls.get(kind)?.();
+    this.#polls.delete(kind);
+    if (list === undefined) {
+      this.#lists.delete(kind);
+      return;
+    }
+    this.#lists.set(kind, list);
+    this.#report(list.findings, before?.findings ?? []);
+    const ms = this.#options.pollEvery?.(this.#upstream, kind, list.hints);
+    if (ms !== undefined) {
+      this.#polls.set(
+        kind,
+        this.#options.schedule(jittered(ms), () => this.#again([kind])),
+      );
+    }
+  }
+
+  /** Each finding is logged when it is new, not at every refresh (case C-009). */
+  #report(findings: readonly Finding[], before: readonly Finding[]): void {
+    const known = new Set(before.map(({ id, item, reason }) => JSON.stringify([id, item, reason])));
+    for (const { id, severity, kind, item, reason } of findings) {
+      if (!known.has(JSON.stringify([id, item, reason]))) {
+        const about = { upstream: this.#upstream, kind, finding: id, item, reason };
+        this.#options.log[severity === 'info' ? 'info' : 'warn'](about, 'finding in a list');
+      }
+    }
+  }
+
+  /** One retry for all kinds that fail, so that they come back together. */
+  #planRetry(): void {
+    if (this.#failing.size === 0) {
+      this.#cancelRetry?.();
+      this.#cancelRetry = undefined;
+      this.#attempts = 0;
+      return;
+    }
+    this.#cancelRetry ??= this.#options.schedule(backoff(this.#attempts, RETRY_BASE, RETRY_CAP), () => {
+      this.#cancelRetry = undefined;
+      this.#attempts += 1;
+      this.#again([...this.#failing]);
+    });
+  }
+
+  #expire(): void {
+    this.#cancelExpiry = undefined;
+    for (const kind of this.#lost ? KINDS : this.#failing) {
+      this.#lists.delete(kind);
+    }
+    this.#known = !this.#lost;
+    this.#changed();
+  }
+
+  #cancelReads(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    for (const cancel of this.#polls.values()) {
+      cancel();
+    }
+    this.#polls.clear();
+    for (const { cancel } of this.#notices.values()) {
+      cancel();
+    }
+    this.#notices.clear();
+  }
+}

@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { CHANGES, type Change, type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
+import { listFindings, nameFinding, templateFinding, uriFinding } from './findings.ts';
+import { exposeLinks, linkedUris } from './links.ts';
+import { identityOf, type NamingRule, nameEach, STRICT } from './naming.ts';
+import type { CatalogFinding, UpstreamPart } from './part.ts';
+import { reusePart, sameJson } from './reuse.ts';
+import { type ResourceRoute, routeUris, type UriRoutes, type UriSource } from './uris.ts';
+
+export type { ResourceRoute } from './uris.ts';
+
+/** One item with its names and its route: (upstream, original). */
+export interface Entry {
+  readonly kind: Kind;
+  readonly upstream: string;
+  /** Name, URI or URI template as the upstream calls it. */
+  readonly original: string;
+  /** What clients call it in each style. For resources and templates `dotted` and `strict` are the exposed URI. */
+  readonly exposed: { readonly dotted: string; readonly strict: string; readonly bare: string };
+  /** As the upstream sent it, repaired where it was malformed; names and URIs in it are the originals. */
+  readonly item: Item;
+}
+
+export type Entries = Readonly<Record<Kind, readonly Entry[]>>;
+
+/** What the gateway offers at one moment. Immutable. */
+export interface Catalog {
+  /** Changes if and only if something visible changed; unique in this process, and no other process makes the same. */
+  readonly revision: string;
+  /** In config order. */
+  readonly parts: ReadonlyMap<string, UpstreamPart>;
+  /** In config order, then in the upstream's. The same object as long as the revision is the same. */
+  readonly entries: Entries;
+  /** Of the lists, about shortened and collided names, renamed URIs, and templates that cannot be matched. */
+  readonly findings: readonly CatalogFinding[];
+  /** By dotted or strict name, whatever the view: no name stands for two tools. Bare names are not routed here. */
+  tool(name: string): Entry | undefined;
+  prompt(name: string): Entry | undefined;
+  /** By the upstream's own name. */
+  toolOf(upstream: string, bare: string): Entry | undefined;
+  promptOf(upstream: string, bare: string): Entry | undefined;
+  /** The order of look-up is that of {@link UriRoutes}. Takes a template as text too, as completion names it. */
+  resourceByUri(exposed: string): ResourceRoute | undefined;
+  /** What clients call that upstream's URI or template: itself unless another upstream has it too. */
+  exposeUri(upstream: string, original: string): string;
+  /** Upstreams for which {@link exposeUri} can change something; results of others need no rewriting. */
+  readonly renamedUris: ReadonlySet<string>;
+}
+
+/** Cursors name a revision, so one from before a restart must never fit. */
+const NONCE = randomBytes(6).toString('base64url');
+let revisions = 0;
+
+/**
+ * The catalog of these parts (in config order). Pure but for the revision. What says the same as in `previous` is
+ * taken from there: `previous` itself where nothing is new, and its revision, entries, order and routes where only what
+ * clients cannot see is new (freshness, hints, staleness, findings).
+ */
+export function buildCatalog(
+  parts: readonly UpstreamPart[],
+  naming: NamingRule,
+  previous?: Catalog,
+): Catalog {
+  const settled = parts.map((part) => reusePart(part, previous?.parts.get(part.upstream)));
+  const routes = routeUris(settled.map(uriSourceOf));
+  const findings = settled.flatMap(listFindings);
+  const built: Entries = {
+    tools: namedEntries('tools', settled, naming, findings),
+    prompts: namedEntries('prompts', settled, naming, findings),
+    resources: resourceEntries('resources', settled, routes, findings),
+    templates: resourceEntries('templates', settled, routes, findings),
+  };
+  findings.push(...routes.unreadable.map(templateFinding));
+  const fresh = new Map(settled.map((part) => [part.upstream, part]));
+  if (previous !== undefined && sameOffers(previous, fresh, built)) {
+    const same = settled.every((part) => part === previous.parts.get(part.upstream));
+    return same ? previous : { ...previous, parts: fresh, findings };
+  }
+  revisions += 1;
+  const tools = lookupOf(built.tools);
+  const prompts = lookupOf(built.prompts);
+  return {
+    revision: `${NONCE}.${revisions}`,
+    parts: fresh,
+    entries: built,
+    findings,
+    tool: tools.byName,
+    prompt: prompts.byName,
+    toolOf: tools.ofUpstream,
+    promptOf: prompts.ofUpstream,
+    resourceByUri: routes.route,
+    exposeUri: routes.expose,
+    renamedUris: routes.renamed,
+  };
+}
+
+/**
+ * What a client could notice: names or URIs that came or went, and definitions that say something else. Order does not
+ * count, neither of items nor of keys. Templates count as resources.
+ */
+export function changesBetween(before: Catalog, after: Catalog): readonly Change[] {
+  if (before.entries === after.entries) {
+    return [];
+  }
+  const differs = (kind: Kind) => !sameOffer(kind, before, after);
+  return CHANGES.filter((change) =>
+    change === 'resources' ? differs('resources') || differs('templates') : differs(change),
+  );
+}
+
+function sameOffer(kind: Kind, before: Catalog, after: Catalog): boolean {
+  const old = before.entries[kind];
+  const now = after.entries[kind];
+  const known = new Map(old.map((entry) => [entry.exposed.dotted, entry]));
+  return (
+    old.length === now.length &&
+    now.every((entry) => {
+      const match = known.get(entry.exposed.dotted);
+      return (
+        match !== undefined &&
+        match.exposed.strict === entry.exposed.strict &&
+        sameJson(linksExposed(before, match), linksExposed(after, entry))
+      );
+    })
+  );
+}
+
+function linksExposed(catalog: Catalog, { upstream, item }: Entry): Item {
+  return exposeLinks(item, (uri) => catalog.exposeUri(upstream, uri));
+}
+
+function uriSourceOf({ upstream, lists }: UpstreamPart): UriSource {
+  return {
+    upstream,
+    uris: [
+      ...(lists.resources?.items ?? []).map((item) => originalOf('resources', item)),
+      ...(lists.tools?.items ?? []).flatMap(linkedUris),
+    ],
+    templates: (lists.templates?.items ?? []).map((item) => originalOf('templates', item)),
+  };
+}
+
+/** Lists hold only items with a key that is a string: `repairItems` has left out the others. */
+function originalOf(kind: Kind, item: Item): string {
+  return String(item[KIND_FACTS[kind].key]);
+}
+
+function namedEntries(
+  kind: 'tools' | 'prompts',
+  parts: readonly UpstreamPart[],
+  naming: NamingRule,
+  findings: CatalogFinding[],
+): readonly Entry[] {
+  const items = parts.flatMap(({ upstream, namespace, lists }) =>
+    (lists[kind]?.items ?? []).map((item) => ({ upstream, namespace, name: originalOf(kind, item), item })),
+  );
+  const dotted = nameEach(items, naming);
+  const taken = new Map(
+    items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)]),
+  );
+  const strict = nameEach(items, STRICT, taken);
+  return items.map(({ upstream, name, item }, at): Entry => {
+    const inDotted = dotted[at] ?? { name, digested: undefined };
+    const inStrict = strict[at] ?? { name, digested: undefined };
+    findings.push(...nameFinding({ kind, upstream, name }, inDotted, inStrict));
+    const exposed = { dotted: inDotted.name, strict: inStrict.name, bare: name };
+    return { kind, upstream, original: name, exposed, item };
+  });
+}
+
+function resourceEntries(
+  kind: 'resources' | 'templates',
+  parts: readonly UpstreamPart[],
+  routes: UriRoutes,
+  findings: CatalogFinding[],
+): readonly Entry[] {
+  return parts.flatMap(({ upstream, lists }) =>
+    (lists[kind]?.items ?? []).map((item): Entry => {
+      const original = originalOf(kind, item);
+      const uri = routes.expose(upstream, original);
+      if (uri !== original) {
+        findings.push(uriFinding(kind, upstream, original, uri));
+      }
+      return { kind, upstream, original, exposed: { dotted: uri, strict: uri, bare: original }, item };
+    }),
+  );
+}
+
+function lookupOf(entries: readonly Entry[]) {
+  const names = new Map(entries.map((entry) => [entry.exposed.strict, entry]));
+  for (const entry of entries) {
+    names.set(entry.exposed.dotted, entry);
+  }
+  const originals = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.original), entry]));
+  return {
+    byName: (name: string) => names.get(name),
+    ofUpstream: (upstream: string, bare: string) => originals.get(identityOf(upstream, bare)),
+  };
+}
+
+/** The ids count too: which ids are known decides how a URI in a result is exposed. */
+function sameOffers(previous: Catalog, parts: Catalog['parts'], built: Entries): boolean {
+  const ids = [...previous.parts.keys()];
+  return (
+    ids.length === parts.size &&
+    [...parts.keys()].every((id, at) => id === ids[at]) &&
+    KINDS.every((kind) => {
+      const before = previous.entries[kind];
+      return (
+        before.length === built[kind].length && built[kind].every((entry, at) => sameEntry(entry, before[at]))
+      );
+    })
+  );
+}
+
+function sameEntry(one: Entry, other: Entry | undefined): boolean {
+  return (
+    one.item === other?.item &&
+    one.upstream === other.upstream &&
+    one.exposed.dotted === other.exposed.dotted &&
+    one.exposed.strict === other.exposed.strict
+  );
+}

@@ -1,0 +1,79 @@
+import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
+import { exposeLinks } from './links.ts';
+import type { Catalog, Entries, Entry } from './snapshot.ts';
+import type { ResourceRoute } from './uris.ts';
+
+/** Which names, and whose items. The bare style is one upstream under its own names and URIs, untouched. */
+export type ViewSelection =
+  | { readonly style: 'dotted' | 'strict'; readonly upstream?: string }
+  | { readonly style: 'bare'; readonly upstream: string };
+
+export interface ListedItem {
+  readonly entry: Entry;
+  /** The item with the exposed name or URI in the place of the original; every other member untouched and in order. */
+  readonly item: Item;
+}
+
+/** One way to look at one catalog. */
+export interface View {
+  /** In catalog order. The same array as long as the catalog's revision is the same. */
+  list(kind: Kind): readonly ListedItem[];
+  /** By the names of this style; dotted and strict names are understood in both styles. */
+  find(kind: 'tools' | 'prompts', name: string): Entry | undefined;
+  /** Where what a client calls a URI leads. In the bare style any URI leads to the upstream, which knows its own. */
+  resource(uri: string): ResourceRoute | undefined;
+  /** What a client of this view calls that upstream's URI. */
+  exposeUri(upstream: string, original: string): string;
+}
+
+/** Catalogs of one revision share entries, and so their views. */
+const viewsOf = new WeakMap<Entries, Map<string, View>>();
+
+/** The view of this catalog; the same object as long as the revision is the same. Lists are made when first asked for. */
+export function viewOf(catalog: Catalog, selection: ViewSelection): View {
+  const key = JSON.stringify([selection.style, selection.upstream]);
+  const views = viewsOf.get(catalog.entries) ?? new Map<string, View>();
+  viewsOf.set(catalog.entries, views);
+  const view = views.get(key) ?? createView(catalog, selection);
+  views.set(key, view);
+  return view;
+}
+
+function createView(catalog: Catalog, selection: ViewSelection): View {
+  const lists: Partial<Record<Kind, readonly ListedItem[]>> = {};
+  const { style, upstream: only } = selection;
+  const shows = (upstream: string) => only === undefined || upstream === only;
+  const exposeUri = (upstream: string, original: string) =>
+    style === 'bare' ? original : catalog.exposeUri(upstream, original);
+  const listed = (entry: Entry): ListedItem => {
+    const name = style === 'bare' ? entry.original : entry.exposed[style];
+    return { entry, item: exposed(entry, name, (uri) => exposeUri(entry.upstream, uri)) };
+  };
+  return {
+    list(kind) {
+      lists[kind] ??= catalog.entries[kind].filter((entry) => shows(entry.upstream)).map(listed);
+      return lists[kind];
+    },
+    find(kind, name) {
+      if (style === 'bare') {
+        const { upstream } = selection;
+        return kind === 'tools' ? catalog.toolOf(upstream, name) : catalog.promptOf(upstream, name);
+      }
+      const entry = kind === 'tools' ? catalog.tool(name) : catalog.prompt(name);
+      return entry !== undefined && shows(entry.upstream) ? entry : undefined;
+    },
+    resource(uri) {
+      if (style === 'bare') {
+        return { upstream: selection.upstream, uri };
+      }
+      const route = catalog.resourceByUri(uri);
+      return route !== undefined && shows(route.upstream) ? route : undefined;
+    },
+    exposeUri,
+  };
+}
+
+function exposed({ kind, original, item }: Entry, name: string, expose: (uri: string) => string): Item {
+  const named = name === original ? item : { ...item, [KIND_FACTS[kind].key]: name };
+  return kind === 'tools' ? exposeLinks(named, expose) : named;
+}

@@ -1,0 +1,31 @@
+import { createLog, type LOG_LEVELS, type Log } from '../base/log.ts';
+import { release } from '../base/release.ts';
+import { loadSettings } from '../config/load.ts';
+import { sealingKey } from '../config/sealing-key.ts';
+import type { Settings } from '../config/settings.ts';
+import { createGateway, type Gateway } from '../gateway.ts';
+import type { Io } from './io.ts';
+
+/** Options that every command takes; each is also an environment variable. */
+export interface GlobalOptions {
+  readonly config: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+}
+
+export interface Opened {
+  readonly settings: Settings;
+  readonly gateway: Gateway;
+  readonly log: Log;
+}
+
+/** Loads the configuration and builds the gateway; nothing is started. Rejects with a ConfigError. */
+export async function openGateway(options: GlobalOptions, io: Io): Promise<Opened> {
+  const { host, port } = options;
+  const overrides = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
+  const { settings, secrets } = await loadSettings(options.config, { env: io.env, overrides });
+  const log = createLog({ level: options.logLevel, readable: io.readable, secrets });
+  const key = await sealingKey(settings, log);
+  return { settings, log, gateway: createGateway({ settings, sealingKey: key, release: release(), log }) };
+}

@@ -1,0 +1,78 @@
+import type { Settings } from '../config/settings.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Readiness } from '../observe/status.ts';
+import { EXIT, type ExitCode, type Io } from './io.ts';
+import { type GlobalOptions, openGateway } from './open.ts';
+
+export interface ServeOptions extends GlobalOptions {
+  readonly json?: boolean;
+}
+
+/** `serve`: runs the gateway until it is told to end. Exit code 1 where the port cannot be bound. */
+export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
+  const { settings, gateway, log } = await openGateway(options, io);
+  const stopped = io.stopped();
+  const port = await gateway.listen().catch((thrown: unknown) => {
+    log.fatal({ err: thrown, host: settings.listen.host, port: settings.listen.port }, 'cannot listen');
+    return undefined;
+  });
+  if (port === undefined) {
+    await gateway.close();
+    return EXIT.failed;
+  }
+  const url = urlOf(settings, port);
+  log.info({ url, upstreams: gateway.fleet.ids.length }, 'listening');
+  if (gateway.fleet.ids.length === 0) {
+    log.warn('no upstream is configured: every list is empty');
+  }
+  const found = gateway
+    .settled()
+    .then(() => io.out(options.json ? asJson(url, gateway) : asText(url, gateway)));
+  const signal = await stopped;
+  log.info({ signal }, 'closing');
+  await gateway.close();
+  await found;
+  return EXIT.ok;
+}
+
+function urlOf(settings: Settings, port: number): string {
+  const { host, publicUrl } = settings.listen;
+  if (publicUrl !== undefined) {
+    return `${publicUrl.replace(/\/+$/, '').replace(/\/mcp$/, '')}/mcp`;
+  }
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}/mcp`;
+}
+
+function asJson(url: string, gateway: Gateway): string {
+  const { status, upstreams } = gateway.readiness();
+  return `${JSON.stringify({ url, status, upstreams })}\n`;
+}
+
+/** What a person needs next: the address, what is behind it, and the line for their IDE. */
+function asText(url: string, gateway: Gateway): string {
+  return [
+    '',
+    `Patchbay serves ${url}`,
+    '',
+    ...upstreamLines(gateway.readiness()),
+    '',
+    'Add it to an IDE that takes JSON (most do, under "mcpServers"; VS Code under "servers"):',
+    `  "patchbay": { "type": "http", "url": "${url}" }`,
+    'Claude Code:',
+    `  claude mcp add --transport http patchbay ${url}`,
+    '',
+    '',
+  ].join('\n');
+}
+
+/** One line an upstream: state, what it offers, and what is wrong. */
+export function upstreamLines(readiness: Readiness): readonly string[] {
+  const entries = Object.entries(readiness.upstreams);
+  const width = Math.max(0, ...entries.map(([id]) => id.length));
+  return entries.map(([id, { state, era, tools, prompts, resources, templates, lastError }]) => {
+    const offers = `${tools} tools, ${prompts} prompts, ${resources} resources, ${templates} templates`;
+    const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : (lastError ?? '');
+    return `  ${id.padEnd(width)}  ${state.padEnd(10)}  ${about}`.trimEnd();
+  });
+}

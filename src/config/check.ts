@@ -1,0 +1,107 @@
+import { BlockList, isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { Path } from './problems.ts';
+import type { Settings, SettingsFile, UpstreamSettings } from './settings.ts';
+
+/** Reports a mistake that no single value shows. */
+type Report = (path: Path, message: string) => void;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether only this machine can reach a server that listens on `host`. */
+function isLoopback(host: string): boolean {
+  const family = isIP(host);
+  return family === 0
+    ? host.toLowerCase() === 'localhost'
+    : loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** Rules that hold between values; reports each that is broken. */
+export function check(settings: Settings, report: Report): void {
+  const { auth, listen, upstreams } = settings;
+  if (auth.mode === 'none' && !auth.allowAnonymous && !isLoopback(listen.host)) {
+    const message = 'on an address that is not loopback, "auth.mode: none" needs "auth.allowAnonymous: true"';
+    report(['listen', 'host'], message);
+  }
+  const owners = new Map<string, string>();
+  for (const upstream of Object.values(upstreams)) {
+    checkUpstream(upstream, report);
+    const owner = owners.get(upstream.namespace);
+    if (owner !== undefined) {
+      const namespace =
+        upstream.namespace === '' ? 'only one upstream can have the empty one' : 'it is taken';
+      report(['upstreams', upstream.id, 'namespace'], `${namespace}, and "${owner}" has it`);
+    }
+    owners.set(upstream.namespace, owner ?? upstream.id);
+  }
+}
+
+function checkUpstream(upstream: UpstreamSettings, report: Report): void {
+  const { timeouts, restart } = upstream;
+  const path = ['upstreams', upstream.id];
+  if (timeouts.call > timeouts.total) {
+    report([...path, 'timeouts'], '"call" is longer than "total", which bounds it: raise "total" too');
+  }
+  if (restart.base > restart.cap) {
+    report([...path, 'restart'], '"base" is longer than "cap", which bounds it: raise "cap" too');
+  }
+  const seen = new Set<string>();
+  for (const name of upstream.kind === 'http' ? Object.keys(upstream.headers) : []) {
+    if (seen.has(name.toLowerCase())) {
+      report([...path, 'headers', name], 'this header stands here twice; case does not count');
+    }
+    seen.add(name.toLowerCase());
+  }
+}
+
+/** What the file cannot say by itself. */
+export interface Surroundings {
+  /** Folder of the file: relative paths in it start here. */
+  readonly folder: string;
+  readonly host?: string;
+  readonly port?: number;
+  /** By id of the upstream: what it needs and does not have. */
+  readonly lacking: ReadonlyMap<string, string>;
+}
+
+/** The settings that a file stands for: ids, kinds, absolute paths, overrides. */
+export function complete(file: SettingsFile, around: Surroundings): Settings {
+  const upstreams: Record<string, UpstreamSettings> = Object.create(null);
+  for (const [id, entry] of Object.entries(file.upstreams)) {
+    upstreams[id] = completeUpstream(id, entry, around);
+  }
+  const { host = file.listen.host, port = file.listen.port } = around;
+  const state = file.stateDir === undefined ? {} : { stateDir: resolve(around.folder, file.stateDir) };
+  return { ...file, ...state, listen: { ...file.listen, host, port }, upstreams };
+}
+
+type Entry = SettingsFile['upstreams'][string];
+
+function completeUpstream(id: string, entry: Entry, { folder, lacking }: Surroundings): UpstreamSettings {
+  const reason = lacking.get(id);
+  const off = reason === undefined || !entry.enabled ? {} : { enabled: false, disabledReason: reason };
+  // Not every entry that was read has a namespace: it is one of the two keys whose default is another value.
+  const named = { id, namespace: entry.namespace ?? id, ...off };
+  if ('command' in entry) {
+    return { ...entry, ...named, kind: 'stdio', cwd: resolve(folder, entry.cwd ?? '') };
+  }
+  return { ...entry, ...named, kind: 'http', headers: worthSending(entry.headers) };
+}
+
+/**
+ * A header without a value is not sent, and neither is an `Authorization` with a scheme and nothing after it, which is
+ * what an empty variable leaves of `Bearer ${env:X}`: an empty secret must never look like one.
+ */
+function worthSending(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(headers)) {
+    const text = value.trim();
+    const isBareScheme = name.toLowerCase() === 'authorization' && /^(bearer|basic)$/i.test(text);
+    if (text !== '' && !isBareScheme) {
+      kept[name] = text;
+    }
+  }
+  return kept;
+}

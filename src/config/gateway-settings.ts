@@ -1,0 +1,153 @@
+import Type from 'typebox';
+import { duration, flag, HTTP_URL, list, NOT_EMPTY, oneOf, section, size, text, whole } from './declare.ts';
+
+/** The sections about the gateway itself. */
+
+export const listen = section(
+  { default: {}, description: 'Where clients reach the gateway.' },
+  {
+    host: text({
+      ...NOT_EMPTY,
+      default: '127.0.0.1',
+      description:
+        'Address to listen on. Loopback by default: nobody else can reach a gateway that asks for no credentials.',
+    }),
+    port: whole({
+      minimum: 0,
+      maximum: 65_535,
+      default: 3333,
+      description: 'Port to listen on; 0 takes any free one.',
+    }),
+    publicUrl: Type.Optional(
+      text({
+        ...HTTP_URL,
+        description:
+          'URL under which clients see the gateway, where that is not `http://host:port`, as behind a reverse proxy. Its host and origin are accepted.',
+      }),
+    ),
+    allowedHosts: list(
+      {
+        description:
+          'Further names accepted in the `Host` header: with a port for that port only, without one for any; `*` accepts every name. Loopback names and the host of `publicUrl` are accepted anyway, and so are IP addresses where `host` is not loopback. All others are refused, which stops DNS rebinding.',
+      },
+      { ...NOT_EMPTY, description: 'Host name, optionally with a port.' },
+    ),
+    allowedOrigins: list(
+      {
+        description:
+          'Further values accepted in the `Origin` header, such as `https://app.example.com`. Browsers send it; pages of any origin but these and the own one are refused.',
+      },
+      {
+        pattern: '^[a-zA-Z][a-zA-Z0-9+.-]*://[^/\\s]+$',
+        patternErrorMessage: 'must be an origin without a path, such as https://app.example.com',
+      },
+    ),
+  },
+);
+
+export const auth = section(
+  { default: {}, description: 'Who may use the gateway.' },
+  {
+    mode: oneOf(['none'], {
+      default: 'none',
+      description: '`none`: everybody who reaches the gateway may use it.',
+    }),
+    allowAnonymous: flag(
+      false,
+      'Needed to use `mode: none` on an address that is not loopback: whoever reaches that address can call every tool behind it.',
+    ),
+  },
+);
+
+export const naming = section(
+  { default: {}, description: 'How the names of tools and prompts are exposed to clients.' },
+  {
+    style: oneOf(['dotted', 'strict'], {
+      default: 'dotted',
+      description:
+        '`dotted`: namespace, separator, name, as the specification allows. `strict`: `__` as separator, only `A-Z a-z 0-9 _ -`, at most 52 characters, for clients and model APIs that refuse dots or long names. Calls are answered under both.',
+    }),
+    separator: text({
+      pattern: '^[._-]{1,3}$',
+      patternErrorMessage: 'must be 1 to 3 of ".", "_" and "-", the signs the specification allows in names',
+      default: '.',
+      description: 'Put between namespace and name in the dotted style.',
+    }),
+    maxLength: whole({
+      minimum: 16,
+      maximum: 128,
+      default: 128,
+      description:
+        'Longest exposed name in the dotted style; 128 is the limit of the specification. Longer names are cut and get a short digest.',
+    }),
+  },
+);
+
+export const lists = section(
+  { default: {}, description: 'How lists are answered.' },
+  {
+    pageSize: whole({
+      minimum: 0,
+      default: 0,
+      description: 'Items on one page; 0 sends one page. Many clients read only the first page.',
+    }),
+    maxTtl: duration(
+      '60s',
+      'Longest time a client is told it may keep a list. Clients without an open stream hear of changes only when that is over.',
+    ),
+    firstWait: duration(
+      '2s',
+      'Longest wait of a first list for upstreams that are still connecting; then what is there is served and the rest announced later.',
+    ),
+  },
+);
+
+export const changes = section(
+  { default: {}, description: 'Notices of change to clients.' },
+  { debounce: duration('50ms', 'Changes that come within this time of each other make one notice.') },
+);
+
+export const sessions = section(
+  { default: {}, description: 'Sessions of clients that speak 2025-11-25 or earlier.' },
+  {
+    idle: duration('30m', 'A session that was not used for this long gives its memory back.', 1),
+    maxAge: duration(
+      '30d',
+      'A session id is refused when it is older than this. Long, since most clients never recover from a refused id.',
+      1,
+      3650 * 86_400_000,
+    ),
+    max: whole({
+      minimum: 1,
+      default: 10_000,
+      description: 'Most sessions held in memory; beyond, the one idle for longest is evicted.',
+    }),
+  },
+);
+
+export const streams = section(
+  { default: {}, description: 'Open response streams to clients.' },
+  {
+    keepAlive: duration(
+      '15s',
+      'A silent stream gets a comment this often, so that proxies do not take it for dead.',
+      1,
+    ),
+    max: whole({
+      minimum: 1,
+      default: 5000,
+      description: 'Most long-lived streams open at once; more are refused.',
+    }),
+    bufferBytes: size('1MiB', 'A client that reads so slowly that more than this waits for it is cut off.'),
+  },
+);
+
+export const limits = section(
+  { default: {}, description: 'Bounds on what clients may send.' },
+  { maxBodyBytes: size('8MiB', 'Largest request body; a larger one is answered 413.') },
+);
+
+export const shutdown = section(
+  { default: {}, description: 'How the gateway ends.' },
+  { grace: duration('10s', 'Time for calls in flight to finish before they are cut.') },
+);

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Log } from '../base/log.ts';
+import type { Settings } from './settings.ts';
+
+const KEY_BYTES = 32;
+const FILE = 'sealing.key';
+
+/**
+ * The key that session ids and cursors are sealed with: the configured one, else one made once and kept in the state
+ * folder (mode 0600), so that sessions outlive a restart. Where nothing can be written it is random, with a warning.
+ */
+export async function sealingKey(
+  settings: Pick<Settings, 'sealingKey' | 'stateDir'>,
+  log: Log,
+): Promise<Buffer> {
+  if (settings.sealingKey !== undefined) {
+    return Buffer.from(settings.sealingKey, 'base64');
+  }
+  const folder = settings.stateDir ?? defaultStateDir();
+  try {
+    return await keptKey(folder);
+  } catch (thrown) {
+    log.warn(
+      { err: thrown },
+      'no sealing key can be kept in the state folder: sessions will not outlive this process',
+    );
+    return randomBytes(KEY_BYTES);
+  }
+}
+
+/** `$XDG_STATE_HOME/patchbay`, by default below the home folder (XDG Base Directory Specification). */
+function defaultStateDir(): string {
+  const base = process.env['XDG_STATE_HOME'];
+  return base ? join(base, 'patchbay') : join(homedir(), '.local', 'state', 'patchbay');
+}
+
+async function keptKey(folder: string): Promise<Buffer> {
+  const path = join(folder, FILE);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    // 'wx' fails where the file exists: of two gateways that start at once, one writes and both read.
+    await writeFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) {
+      throw thrown;
+    }
+  }
+  const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'base64');
+  if (key.length !== KEY_BYTES) {
+    throw new Error('the kept sealing key is damaged');
+  }
+  return key;
+}

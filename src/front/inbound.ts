@@ -1,0 +1,85 @@
+import { GatewayError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import { HEADERS, type HeaderMap, headerMismatch, headerOf } from '../protocol/headers.ts';
+import {
+  classify,
+  type RpcId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+} from '../protocol/json-rpc.ts';
+import { META, metaOf } from '../protocol/meta.ts';
+import { isLegacy, isModern, VERSIONS } from '../protocol/versions.ts';
+
+/** What one POST turned out to be. Each is judged by itself: both eras share one URL and one connection (case C-100). */
+export type Inbound =
+  | { readonly kind: 'modern-request'; readonly message: RpcRequest; readonly version: string }
+  | { readonly kind: 'modern-notification'; readonly message: RpcNotification }
+  | { readonly kind: 'initialize'; readonly message: RpcRequest }
+  | { readonly kind: 'legacy'; readonly message: RpcMessage; readonly sessionId: string }
+  | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
+
+/** The JSON value of a body; throws PARSE_FAILED. */
+export function parseBody(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (thrown) {
+    throw new GatewayError('PARSE_FAILED', { cause: thrown });
+  }
+}
+
+/**
+ * Sorts one parsed body by era. Only the version tells the era: `Mcp-Method` is sent by legacy bridges too, and a
+ * session header on a modern request is ignored (spec 2026-07-28: streamable-http, Earlier Revisions; case C-040).
+ */
+export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
+  const classified = classify(body);
+  if (classified.kind === 'invalid') {
+    return refused(classified.id, new GatewayError('REQUEST_INVALID', { detail: `(${classified.reason})` }));
+  }
+  const { kind, message } = classified;
+  const params = 'params' in message ? message.params : undefined;
+  const claimed = metaOf(params)[META.version];
+  const sessionId = headerOf(headers, HEADERS.session);
+  if (typeof claimed === 'string' && !(sessionId !== undefined && isLegacy(claimed)) && kind !== 'response') {
+    return kind === 'request'
+      ? sortModern(message, claimed, headers)
+      : { kind: 'modern-notification', message };
+  }
+  if (kind === 'request' && message.method === 'initialize') {
+    return { kind: 'initialize', message };
+  }
+  const id = 'id' in message ? message.id : undefined;
+  if (sessionId !== undefined) {
+    const version = headerOf(headers, HEADERS.version);
+    return version === undefined || isLegacy(version) || isModern(version)
+      ? { kind: 'legacy', message, sessionId }
+      : refused(
+          id,
+          new GatewayError('VERSION_UNSUPPORTED', { data: { supported: VERSIONS, requested: version } }),
+        );
+  }
+  if (isModern(headerOf(headers, HEADERS.version))) {
+    return refused(id, new GatewayError('META_MISSING', { detail: `(${META.version})` }));
+  }
+  return refused(id, new GatewayError('SESSION_REQUIRED'));
+}
+
+function sortModern(message: RpcRequest, version: string, headers: HeaderMap): Inbound {
+  const mismatch = headerMismatch(headers, message);
+  if (mismatch !== undefined) {
+    return refused(message.id, new GatewayError('HEADER_MISMATCH', { detail: mismatch }));
+  }
+  if (!isModern(version)) {
+    const data = { supported: VERSIONS, requested: version };
+    return refused(message.id, new GatewayError('VERSION_UNSUPPORTED', { data }));
+  }
+  if (!isObject(metaOf(message.params)[META.clientCapabilities])) {
+    return refused(message.id, new GatewayError('META_MISSING', { detail: `(${META.clientCapabilities})` }));
+  }
+  return { kind: 'modern-request', message, version };
+}
+
+function refused(id: RpcId | undefined, error: GatewayError): Inbound {
+  return { kind: 'refused', id, error };
+}

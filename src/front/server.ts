@@ -1,0 +1,102 @@
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { FrontOptions } from './front.ts';
+import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
+import { mcpRoutes, refuse } from './mcp-route.ts';
+import { opsRoutes } from './ops-route.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** CORS headers of the answer, for responses that leave the framework's hands. */
+    corsHeaders: Readonly<Record<string, string>>;
+  }
+}
+
+/** Idle keep-alive connections live longer than those of usual proxies, so that the proxy closes first (ms). */
+const KEEP_ALIVE_MS = 75_000;
+
+export interface Front {
+  /** Binds the configured address and resolves with the port it listens on. Rejects when the port is taken. */
+  listen(): Promise<number>;
+  /** Stops accepting, ends every stream gracefully, waits for answers under way. Idempotent. */
+  close(): Promise<void>;
+}
+
+export function createFront(front: FrontOptions): Front {
+  const { settings, log } = front;
+  const server = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: settings.limits.maxBodyBytes,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: true },
+  });
+  const rule = { port: settings.listen.port };
+  server.decorateRequest('corsHeaders');
+  server.removeAllContentTypeParsers();
+  // The body stays bytes: errors in it are JSON-RPC errors, not the framework's, and no key of it is filtered.
+  server.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => body,
+  );
+  server.addHook('onRequest', async (request, reply) =>
+    guard(request, reply, { ...settings.listen, ...rule, publicUrl: settings.listen.publicUrl }),
+  );
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => refuse(reply, fromFastify(thrown)));
+  server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
+  mcpRoutes(server, front);
+  opsRoutes(server, front);
+  return {
+    async listen() {
+      const { host, port } = settings.listen;
+      await server.listen({ host, port });
+      const address = server.server.address();
+      rule.port = typeof address === 'object' && address !== null ? address.port : port;
+      return rule.port;
+    },
+    async close() {
+      const closed = server.close();
+      front.streams.endAll();
+      await closed;
+    },
+  };
+}
+
+/** Host and Origin first, then preflight, before any work and before sign-in. */
+function guard(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): FastifyReply | undefined {
+  const { refusal, headers } = judgeRequest(request.headers, rule);
+  request.corsHeaders = headers;
+  reply.headers(headers);
+  if (refusal !== undefined) {
+    return refuse(reply, refusal);
+  }
+  if (request.method === 'OPTIONS') {
+    return reply
+      .code(204)
+      .headers(preflightHeaders(request.headers))
+      .header('allow', 'POST, GET, DELETE, OPTIONS')
+      .send();
+  }
+  return undefined;
+}
+
+/** The framework's own refusals, translated once. */
+function fromFastify(thrown: FastifyError | GatewayError): GatewayError {
+  if (thrown instanceof GatewayError) {
+    return thrown;
+  }
+  switch (thrown.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new GatewayError('BODY_TOO_LARGE', { cause: thrown });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_CONTENT_TYPE':
+      return new GatewayError('TYPE_REFUSED', { cause: thrown });
+    default:
+      return thrown.statusCode !== undefined && thrown.statusCode < 500
+        ? new GatewayError('REQUEST_INVALID', { cause: thrown })
+        : toGatewayError(thrown);
+  }
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import type { Principal } from '../access/principal.ts';
+import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import type { Sealer } from '../base/sealed.ts';
+import type { Settings } from '../config/settings.ts';
+import type { RpcId } from '../protocol/json-rpc.ts';
+import type { Implementation } from '../protocol/model.ts';
+import { isLegacy } from '../protocol/versions.ts';
+import type { SseStream } from './sse-stream.ts';
+
+const PURPOSE = 'session';
+/** Longest declarations kept inside an id: it travels in a header of every request. */
+const LONGEST_CAPABILITIES = 2_048;
+const LONGEST_LABEL = 80;
+
+/**
+ * A legacy session. All that outlives a restart of the gateway is sealed inside the id itself, since most clients never
+ * recover from a 404; what lives here besides is only what is open right now.
+ */
+export interface Session {
+  /** Random part of the id: names the session in logs and in the table of what is open. */
+  readonly sid: string;
+  readonly version: string;
+  readonly info: Implementation;
+  readonly capabilities: JsonObject;
+  readonly live: Live;
+}
+
+interface Live {
+  /** The streams opened by GET, the newest last: a notice goes to one of them only (2025-11-25, Multiple Connections). */
+  readonly streams: Set<SseStream>;
+  readonly calls: Map<RpcId, Set<AbortController>>;
+  logLevel: string | undefined;
+  lastSeen: number;
+}
+
+/** Seals and opens session ids, and holds what is open for each: cheap, idle ones forgotten, the oldest evicted. */
+export class Sessions {
+  readonly #sealer: Sealer;
+  readonly #settings: Settings['sessions'];
+  readonly #live = new Map<string, Live>();
+  /** Ended by DELETE, with the time from which the id would be expired anyway. */
+  readonly #ended = new Map<string, number>();
+
+  constructor(sealer: Sealer, settings: Settings['sessions']) {
+    this.#sealer = sealer;
+    this.#settings = settings;
+  }
+
+  /** Sessions with something open. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** A new session id. `entrance` is where it was opened: the id is worth nothing at another one. */
+  create(about: {
+    version: string;
+    info: unknown;
+    capabilities: unknown;
+    principal: Principal;
+    entrance: string;
+  }): string {
+    const capabilities = isObject(about.capabilities) ? about.capabilities : {};
+    return this.#sealer.seal(PURPOSE, {
+      sid: randomUUID(),
+      version: about.version,
+      name: (stringAt(about.info, 'name') ?? 'unnamed').slice(0, LONGEST_LABEL),
+      release: (stringAt(about.info, 'version') ?? '').slice(0, LONGEST_LABEL),
+      capabilities: bounded(capabilities),
+      principal: about.principal.key,
+      entrance: about.entrance,
+      expires: Date.now() + this.#settings.maxAge,
+    });
+  }
+
+  /** The session of an id, or undefined where it is forged, ended, expired, or belongs to somebody or somewhere else. */
+  open(id: string, principal: Principal, entrance: string): Session | undefined {
+    const content = this.#sealer.open(PURPOSE, id);
+    const { sid, version, expires, capabilities } = content ?? {};
+    if (
+      content === undefined ||
+      typeof sid !== 'string' ||
+      typeof version !== 'string' ||
+      !isLegacy(version) ||
+      typeof expires !== 'number' ||
+      expires <= Date.now() ||
+      content['principal'] !== principal.key ||
+      content['entrance'] !== entrance ||
+      this.#ended.has(sid)
+    ) {
+      return undefined;
+    }
+    const info = { name: stringAt(content, 'name') ?? '', version: stringAt(content, 'release') ?? '' };
+    return {
+      sid,
+      version,
+      info,
+      capabilities: isObject(capabilities) ? capabilities : {},
+      live: this.#touch(sid),
+    };
+  }
+
+  /** Ends a session: its streams close, its calls are cancelled, its id is refused from now on. */
+  end(session: Session): void {
+    const now = Date.now();
+    for (const [sid, until] of this.#ended) {
+      if (until <= now) {
+        this.#ended.delete(sid);
+      }
+    }
+    this.#ended.set(session.sid, now + this.#settings.maxAge);
+    this.#forget(session.sid, session.live);
+  }
+
+  /** Forgets what is open for sessions that were quiet for `sessions.idle`; an open stream is not quiet (case C-087). */
+  sweep(): void {
+    const before = Date.now() - this.#settings.idle;
+    for (const [sid, live] of this.#live) {
+      if (live.lastSeen < before && isQuiet(live)) {
+        this.#live.delete(sid);
+      }
+    }
+  }
+
+  #touch(sid: string): Live {
+    const known = this.#live.get(sid);
+    const live = known ?? { streams: new Set(), calls: new Map(), logLevel: undefined, lastSeen: 0 };
+    live.lastSeen = Date.now();
+    this.#live.delete(sid);
+    this.#live.set(sid, live);
+    if (this.#live.size > this.#settings.max) {
+      const [oldest] = [...this.#live].filter(([other, { calls }]) => other !== sid && calls.size === 0);
+      if (oldest !== undefined) {
+        this.#forget(oldest[0], oldest[1]);
+      }
+    }
+    return live;
+  }
+
+  #forget(sid: string, live: Live): void {
+    this.#live.delete(sid);
+    for (const stream of live.streams) {
+      stream.end();
+    }
+    for (const controllers of live.calls.values()) {
+      for (const controller of controllers) {
+        controller.abort();
+      }
+    }
+  }
+}
+
+function isQuiet(live: Live): boolean {
+  return live.streams.size === 0 && live.calls.size === 0;
+}
+
+/** Declared capabilities as they are, or only their names where they are too long for a header. */
+function bounded(capabilities: JsonObject): JsonObject {
+  if (JSON.stringify(capabilities).length <= LONGEST_CAPABILITIES) {
+    return capabilities;
+  }
+  const known = ['roots', 'sampling', 'elicitation', 'tasks'].filter((name) => isObject(capabilities[name]));
+  return Object.fromEntries(known.map((name) => [name, {}]));
+}
+
+/** Registers a call under the client's id so that `notifications/cancelled` finds it; returns how to take it out. */
+export function trackCall(session: Session, id: RpcId, controller: AbortController): () => void {
+  const { calls } = session.live;
+  const same = calls.get(id) ?? new Set();
+  same.add(controller);
+  calls.set(id, same);
+  return () => {
+    same.delete(controller);
+    if (same.size === 0 && calls.get(id) === same) {
+      calls.delete(id);
+    }
+  };
+}
+
+/** `notifications/cancelled`: unknown and finished ids are ignored (spec: cancellation, Error Handling). */
+export function cancelCall(session: Session, id: unknown): void {
+  for (const controller of session.live.calls.get(id as RpcId) ?? []) {
+    controller.abort();
+  }
+}

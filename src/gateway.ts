@@ -1,0 +1,215 @@
+import { anybody } from './access/authenticate.ts';
+import { ANONYMOUS } from './access/principal.ts';
+import type { Log } from './base/log.ts';
+import { createSealer, type Sealer } from './base/sealed.ts';
+import { after } from './base/time.ts';
+import { changesSeen } from './catalog/changes-seen.ts';
+import { Store } from './catalog/store.ts';
+import { Hub } from './changes/hub.ts';
+import type { Settings } from './config/settings.ts';
+import { createFront, type Front } from './front/server.ts';
+import { Sessions } from './front/sessions.ts';
+import { Streams } from './front/streams.ts';
+import { type Readiness, readiness } from './observe/status.ts';
+import { notifies } from './protocol/capabilities.ts';
+import { codecFor } from './protocol/codec.ts';
+import type { Implementation, Kind } from './protocol/model.ts';
+import { LATEST_MODERN } from './protocol/versions.ts';
+import type { RequestContext } from './relay/context.ts';
+import { Forward } from './relay/forward.ts';
+import { Hello } from './relay/hello.ts';
+import { Lists } from './relay/list.ts';
+import { Lookup } from './relay/lookup.ts';
+import { readList } from './relay/read-list.ts';
+import { Relay } from './relay/relay.ts';
+import { SeenUris } from './relay/seen-uris.ts';
+import { Fleet } from './upstream/fleet.ts';
+
+export interface GatewayOptions {
+  readonly settings: Settings;
+  /** 32 bytes. */
+  readonly sealingKey: Buffer;
+  /** Version of this software, for `serverInfo` and `clientInfo`. */
+  readonly release: string;
+  readonly log: Log;
+}
+
+export interface Gateway {
+  /** Starts the upstreams and binds the port; resolves with it, without waiting for any upstream. */
+  listen(): Promise<number>;
+  /** Starts the upstreams without a port. */
+  connect(): void;
+  /** Resolves once each upstream was tried once and its lists read: at most the longest connect timeout later. */
+  settled(): Promise<void>;
+  /** Drains and ends everything within the configured grace. Idempotent. */
+  close(): Promise<void>;
+  readonly readiness: () => Readiness;
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly relay: Relay;
+  /** A request of this process itself, for the commands: modern, anonymous, at the default entrance. */
+  readonly ownContext: (signal: AbortSignal) => RequestContext;
+}
+
+/** How often sessions that nobody uses are swept out, in ms. */
+const SWEEP_MS = 60_000;
+
+/** Builds every room and draws every arrow between them. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { settings, log } = options;
+  const serverInfo: Implementation = { name: settings.name, version: options.release };
+  const hub = new Hub(log);
+  const sealer = createSealer(options.sealingKey);
+  const { fleet, store } = changeFlow(settings, serverInfo, hub, log);
+  const hello = new Hello({ fleet, settings, serverInfo });
+  const relay = requestFlow({ fleet, store, hello, settings, sealer });
+  const sessions = new Sessions(sealer, settings.sessions);
+  const status = () =>
+    readiness({
+      statuses: fleet.statuses(),
+      tried: (id) => !fleet.isPending(id),
+      optional: (id) => fleet.settings(id).optional,
+      catalog: store.current,
+    });
+  const front = createFront({
+    settings,
+    relay,
+    hello,
+    hub,
+    sessions,
+    streams: new Streams(settings.streams.max),
+    catalog: () => store.current,
+    authenticate: anybody,
+    readiness: status,
+    visibleChanges: (entrance, swap) => changesSeen(entrance.selection, swap),
+    log,
+  });
+  return {
+    store,
+    fleet,
+    relay,
+    readiness: status,
+    listen: () => {
+      fleet.start();
+      return front.listen();
+    },
+    connect: () => fleet.start(),
+    settled: () => store.settled(fleet.ids, longestConnect(settings)),
+    close: closer({ front, fleet, store, sessions, grace: settings.shutdown.grace }),
+    ownContext: (signal) => ownContext(settings, serverInfo, store, log, signal),
+  };
+}
+
+/** A probe, a handshake and the lists all have to fit; what takes longer is shown as it is then. */
+function longestConnect(settings: Settings): number {
+  return Math.max(
+    0,
+    ...Object.values(settings.upstreams).map(({ timeouts }) => timeouts.probe + timeouts.connect),
+  );
+}
+
+/** Change: upstream notice -> fleet -> store -> swap -> hub -> each listener that sees a difference. */
+function changeFlow(
+  settings: Settings,
+  clientInfo: Implementation,
+  hub: Hub,
+  log: Log,
+): { fleet: Fleet; store: Store } {
+  const fleet = new Fleet({
+    upstreams: settings.upstreams,
+    clientInfo,
+    log,
+    events: {
+      connected: (id) => void store.refresh(id),
+      lost: (id) => store.markStale(id, fleet.settings(id).cache.staleFor),
+      failedFirst: (id) => store.markTried(id),
+      changed: (id, change) => store.invalidate(id, change),
+    },
+  });
+  const envelope = { clientInfo, clientCapabilities: {} };
+  const store = new Store({
+    order: () => fleet.ids,
+    namespaceOf: (id) => fleet.settings(id).namespace,
+    naming: settings.naming,
+    read: (id, kind, signal) => readList(fleet, envelope, id, kind, signal),
+    pollEvery: (id, kind, hints) => pollEvery(fleet, id, kind, hints.ttlMs),
+    debounceMs: settings.changes.debounce,
+    onSwap: (swap) => hub.publish(swap),
+    log,
+  });
+  return { fleet, store };
+}
+
+/** Request: method table -> route -> upstream. */
+function requestFlow(rooms: {
+  fleet: Fleet;
+  store: Store;
+  hello: Hello;
+  settings: Settings;
+  sealer: Sealer;
+}): Relay {
+  const seen = new SeenUris();
+  const lookup = new Lookup({ ...rooms, seen });
+  return new Relay({
+    hello: rooms.hello,
+    lists: new Lists(rooms),
+    forward: new Forward({ ...rooms, lookup, seen }),
+  });
+}
+
+function ownContext(
+  settings: Settings,
+  info: Implementation,
+  store: Store,
+  log: Log,
+  signal: AbortSignal,
+): RequestContext {
+  return {
+    principal: ANONYMOUS,
+    codec: codecFor(LATEST_MODERN),
+    client: { info, capabilities: {}, logLevel: undefined },
+    entrance: { id: 'default', selection: { style: settings.naming.style } },
+    catalog: store.current,
+    signal,
+    log,
+    headers: undefined,
+    notify: () => {},
+  };
+}
+
+/** A list whose changes are announced is read when told; any other by its ttl (design, Catalog and cache). */
+function pollEvery(fleet: Fleet, id: string, kind: Kind, ttlMs: number | undefined): number | undefined {
+  if (notifies(fleet.capabilities(id) ?? {}, kind)) {
+    return undefined;
+  }
+  return ttlMs !== undefined && ttlMs > 0 ? ttlMs : fleet.settings(id).cache.ttl;
+}
+
+function closer(rooms: {
+  front: Front;
+  fleet: Fleet;
+  store: Store;
+  sessions: Sessions;
+  grace: number;
+}): () => Promise<void> {
+  const { front, fleet, store, sessions, grace } = rooms;
+  let sweeping = after(SWEEP_MS, sweep);
+  function sweep(): void {
+    sessions.sweep();
+    sweeping = after(SWEEP_MS, sweep);
+  }
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    sweeping();
+    store.close();
+    // Answers under way get the grace; then the upstreams go, which ends every call that still waits.
+    const drained = front.close();
+    await Promise.race([drained, new Promise<void>((resolve) => after(grace, resolve))]);
+    await fleet.close(grace);
+    await drained;
+  };
+  return () => {
+    closing ??= close();
+    return closing;
+  };
+}

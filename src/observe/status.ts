@@ -1,0 +1,100 @@
+import type { Catalog } from '../catalog/snapshot.ts';
+import { KINDS, type Kind } from '../protocol/model.ts';
+import type { LinkState, UpstreamStatus } from '../upstream/supervisor.ts';
+
+/** ready: connected and its lists are read. stale: connected, but a list could not be read; the last one serves. */
+export type UpstreamState = Exclude<LinkState, 'connected'> | 'ready' | 'stale';
+
+/** What `/readyz` and the commands say of one upstream. */
+export interface UpstreamReport {
+  readonly state: UpstreamState;
+  readonly era: 'modern' | 'legacy' | null;
+  readonly tools: number;
+  readonly prompts: number;
+  readonly resources: number;
+  readonly templates: number;
+  /** Size of its definitions as JSON text. */
+  readonly bytes: number;
+  /** When the state last changed, ISO 8601. */
+  readonly since: string;
+  readonly lastError?: string;
+  readonly findings: number;
+}
+
+export interface Readiness {
+  /** starting: some upstream that is needed has not been tried yet. degraded: one of them does not serve. */
+  readonly status: 'starting' | 'ready' | 'degraded';
+  /** Whether traffic should be sent here. */
+  readonly ready: boolean;
+  readonly upstreams: Readonly<Record<string, UpstreamReport>>;
+}
+
+export interface ReadinessInput {
+  readonly statuses: ReadonlyMap<string, UpstreamStatus>;
+  /** Whether the first attempt of an upstream has ended. */
+  readonly tried: (upstream: string) => boolean;
+  /** Not needed for readiness, by configuration. */
+  readonly optional: (upstream: string) => boolean;
+  readonly catalog: Catalog;
+}
+
+/**
+ * Ready once every upstream that is needed was tried once and at least one catalog is read; a gateway without any
+ * upstream has nothing to wait for.
+ */
+export function readiness(input: ReadinessInput): Readiness {
+  const { statuses, catalog } = input;
+  const on = [...statuses].filter(([, status]) => status.state !== 'off');
+  const needed = on.filter(([id]) => !input.optional(id));
+  const unread = (id: string, status: UpstreamStatus) => status.state === 'connected' && !catalog.parts.has(id);
+  const starting = needed.some(([id, status]) => !input.tried(id) || unread(id, status));
+  const read = on.length === 0 || on.some(([id]) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]));
+  const whole = needed.every(([id, status]) => stateOf(id, status, catalog) === 'ready');
+  const upstreams = Object.fromEntries(
+    [...statuses].map(([id, status]) => [id, report(id, status, catalog)]),
+  );
+  const status = starting ? 'starting' : whole && read ? 'ready' : 'degraded';
+  return { status, ready: !starting && read, upstreams };
+}
+
+/** Connected alone is not ready: a server whose lists were never read would look healthy and empty (case C-026). */
+function stateOf(id: string, status: UpstreamStatus, catalog: Catalog): UpstreamState {
+  if (status.state !== 'connected') {
+    return status.state;
+  }
+  const part = catalog.parts.get(id);
+  return part === undefined ? 'connecting' : part.stale ? 'stale' : 'ready';
+}
+
+function report(id: string, status: UpstreamStatus, catalog: Catalog): UpstreamReport {
+  const lists = catalog.parts.get(id)?.lists ?? {};
+  const count = (kind: Kind) => lists[kind]?.items.length ?? 0;
+  const bytes = KINDS.reduce((sum, kind) => sum + sizeOf(lists[kind]?.items), 0);
+  return {
+    state: stateOf(id, status, catalog),
+    era: status.era ?? null,
+    tools: count('tools'),
+    prompts: count('prompts'),
+    resources: count('resources'),
+    templates: count('templates'),
+    bytes,
+    since: new Date(status.since).toISOString(),
+    ...(status.lastError === undefined ? {} : { lastError: status.lastError }),
+    findings: catalog.findings.filter((finding) => finding.upstream === id).length,
+  };
+}
+
+const sizes = new WeakMap<object, number>();
+
+/** A list is immutable, so it is measured once. */
+function sizeOf(items: readonly unknown[] | undefined): number {
+  if (items === undefined) {
+    return 0;
+  }
+  let size = sizes.get(items);
+  if (size === undefined) {
+    size = Buffer.byteLength(JSON.stringify(items));
+    sizes.set(items, size);
+  }
+  return size;
+}

@@ -1,0 +1,34 @@
+import { ERRORS, GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { era2025 } from './era-2025.ts';
+import { era2026 } from './era-2026.ts';
+import type { EraCodec } from './era-codec.ts';
+import type { RpcErrorObject } from './json-rpc.ts';
+import { eraOf } from './versions.ts';
+
+const codecs = new Map<string, EraCodec>();
+
+/** The codec of a version that this gateway speaks (see versions.ts). */
+export function codecFor(version: string): EraCodec {
+  let codec = codecs.get(version);
+  if (codec === undefined) {
+    codec = eraOf(version) === 'modern' ? era2026(version) : era2025(version);
+    codecs.set(version, codec);
+  }
+  return codec;
+}
+
+/** Any thrown value as a JSON-RPC error object, not yet in an era's form. An upstream's own error passes as it is. */
+export function wireError(thrown: unknown): RpcErrorObject {
+  if (thrown instanceof UpstreamRpcError) {
+    return thrown.error;
+  }
+  if (!(thrown instanceof GatewayError)) {
+    return { code: ERRORS.INTERNAL.rpc, message: ERRORS.INTERNAL.says, data: { code: 'INTERNAL' } };
+  }
+  const upstream = thrown.upstream === undefined ? {} : { upstream: thrown.upstream };
+  return {
+    code: thrown.row.rpc,
+    message: thrown.message,
+    data: { code: thrown.code, ...upstream, ...thrown.data },
+  };
+}

@@ -1,0 +1,92 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Settings } from '../config/settings.ts';
+import { declares, merge } from '../protocol/capabilities.ts';
+import type { CacheHints, Implementation } from '../protocol/model.ts';
+import { VERSIONS } from '../protocol/versions.ts';
+import type { Fleet } from '../upstream/fleet.ts';
+import type { Entrance } from './context.ts';
+
+/** Longest instructions taken over from one server, and in all: they end up in a model's context. */
+const LONGEST_EACH = 4_096;
+const LONGEST_ALL = 16_384;
+
+/** What the gateway says of itself. Answered at once from what is known, never waiting for an upstream. */
+export class Hello {
+  readonly #fleet: Fleet;
+  readonly #settings: Settings;
+  readonly serverInfo: Implementation;
+
+  constructor(about: { fleet: Fleet; settings: Settings; serverInfo: Implementation }) {
+    this.#fleet = about.fleet;
+    this.#settings = about.settings;
+    this.serverInfo = about.serverInfo;
+  }
+
+  /** The upstreams that a client sees at this entrance, in the order of the configuration. */
+  visible(entrance: Entrance): readonly string[] {
+    const { upstream } = entrance.selection;
+    return upstream === undefined ? this.#fleet.ids : this.#fleet.ids.filter((id) => id === upstream);
+  }
+
+  capabilities(entrance: Entrance): JsonObject {
+    const known = this.visible(entrance).flatMap((id) => {
+      const declared = this.#fleet.capabilities(id);
+      return declared === undefined ? [] : [declared];
+    });
+    return merge(known, this.#pending(entrance));
+  }
+
+  /** True when some server here declares the capability, or may still turn out to. */
+  offers(entrance: Entrance, capability: string): boolean {
+    return Object.hasOwn(this.capabilities(entrance), capability);
+  }
+
+  /** The answer to `initialize` in a version already negotiated. */
+  initialize(entrance: Entrance, version: string): JsonObject {
+    return {
+      protocolVersion: version,
+      capabilities: this.capabilities(entrance),
+      serverInfo: this.serverInfo,
+      ...this.#instructions(entrance),
+    };
+  }
+
+  /** The answer to `server/discover`, and for how long it may be kept. */
+  discover(entrance: Entrance): { readonly result: JsonObject; readonly hints: CacheHints } {
+    const result = {
+      supportedVersions: VERSIONS,
+      capabilities: this.capabilities(entrance),
+      ...this.#instructions(entrance),
+    };
+    const ttlMs = this.#pending(entrance) ? 0 : this.#settings.lists.maxTtl;
+    return { result, hints: { ttlMs, scope: 'private' } };
+  }
+
+  /** True while the upstream can be asked. */
+  reachable(upstream: string): boolean {
+    return this.#fleet.terms(upstream) !== undefined;
+  }
+
+  /** True when this upstream declares the capability. */
+  upstreamDeclares(upstream: string, capability: string): boolean {
+    return declares(this.#fleet.capabilities(upstream) ?? {}, capability);
+  }
+
+  #pending(entrance: Entrance): boolean {
+    return this.visible(entrance).some((id) => this.#fleet.isPending(id));
+  }
+
+  #instructions(entrance: Entrance): { instructions?: string } {
+    const own = this.#settings.instructions;
+    const theirs = this.visible(entrance).flatMap((id) => {
+      const text = this.#fleet.settings(id).instructions ? this.#fleet.instructions(id)?.trim() : undefined;
+      return text ? [`## ${id}\n${cut(text, LONGEST_EACH)}`] : [];
+    });
+    const all = [...(own === undefined ? [] : [own]), ...theirs].join('\n\n');
+    return all === '' ? {} : { instructions: cut(all, LONGEST_ALL) };
+  }
+}
+
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
+}

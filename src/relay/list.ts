@@ -1,0 +1,138 @@
+import { GatewayError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Sealer } from '../base/sealed.ts';
+import { mergeHints } from '../catalog/part.ts';
+import type { Catalog } from '../catalog/snapshot.ts';
+import type { Store } from '../catalog/store.ts';
+import { type View, viewOf } from '../catalog/view.ts';
+import type { Settings } from '../config/settings.ts';
+import type { EraCodec } from '../protocol/era-codec.ts';
+import { type CacheHints, KIND_FACTS, type Kind } from '../protocol/model.ts';
+import type { RequestContext } from './context.ts';
+import type { Hello } from './hello.ts';
+
+const CURSOR = 'cursor';
+
+/** One page, its items already serialised for the era of the client. */
+export interface Page {
+  readonly member: string;
+  readonly items: string;
+  readonly nextCursor: string | undefined;
+  readonly hints: CacheHints;
+}
+
+export interface ListOptions {
+  readonly store: Store;
+  readonly hello: Hello;
+  readonly sealer: Sealer;
+  readonly settings: Settings;
+}
+
+/** Serves the merged lists. An item is serialised once per catalog, view and era; a page is a join of such texts. */
+export class Lists {
+  readonly #options: ListOptions;
+  readonly #texts = new WeakMap<View, Map<string, readonly string[]>>();
+
+  constructor(options: ListOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One page of one kind. A first list waits for the first catalogs at most `lists.firstWait`, then serves what is
+   * there. Throws METHOD_UNKNOWN where no server here has the kind, CURSOR_INVALID for a cursor that is foreign,
+   * forged or outdated.
+   */
+  async page(kind: Kind, params: JsonObject | undefined, context: RequestContext): Promise<Page> {
+    const { store, hello, settings } = this.#options;
+    const visible = hello.visible(context.entrance);
+    await store.settled(visible, settings.lists.firstWait);
+    const { capability, member } = KIND_FACTS[kind];
+    if (!hello.offers(context.entrance, capability)) {
+      throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });
+    }
+    const { catalog, position } = this.#start(kind, params, context);
+    const view = viewOf(catalog, context.entrance.selection);
+    const texts = this.#serialised(view, kind, context.codec);
+    const size = settings.lists.pageSize === 0 ? texts.length : settings.lists.pageSize;
+    const end = Math.min(texts.length, position + size);
+    return {
+      member,
+      items: texts.slice(position, end).join(','),
+      nextCursor: end < texts.length ? this.#cursor(catalog, kind, end, context) : undefined,
+      hints: hintsOf(catalog, kind, visible, settings.lists.maxTtl),
+    };
+  }
+
+  /** Where the page begins, and in which catalog: a walk goes on in the one it began in (case C-019). */
+  #start(
+    kind: Kind,
+    params: JsonObject | undefined,
+    context: RequestContext,
+  ): { catalog: Catalog; position: number } {
+    const { store, sealer } = this.#options;
+    const cursor = params?.['cursor'];
+    if (cursor === undefined || cursor === null) {
+      return { catalog: store.current, position: 0 };
+    }
+    const opened = typeof cursor === 'string' ? sealer.open(CURSOR, cursor) : undefined;
+    const mine =
+      opened !== undefined &&
+      opened['principal'] === context.principal.key &&
+      opened['entrance'] === entranceKey(context) &&
+      opened['kind'] === kind;
+    const { revision, position } = opened ?? {};
+    const catalog = mine && typeof revision === 'string' ? store.byRevision(revision) : undefined;
+    if (catalog === undefined || typeof position !== 'number') {
+      throw new GatewayError('CURSOR_INVALID');
+    }
+    return { catalog, position };
+  }
+
+  #cursor(catalog: Catalog, kind: Kind, position: number, context: RequestContext): string {
+    return this.#options.sealer.seal(CURSOR, {
+      revision: catalog.revision,
+      kind,
+      position,
+      principal: context.principal.key,
+      entrance: entranceKey(context),
+    });
+  }
+
+  #serialised(view: View, kind: Kind, codec: EraCodec): readonly string[] {
+    let known = this.#texts.get(view);
+    if (known === undefined) {
+      known = new Map();
+      this.#texts.set(view, known);
+    }
+    const key = `${kind} ${codec.era}`;
+    let texts = known.get(key);
+    if (texts === undefined) {
+      texts = view.list(kind).map(({ item }) => JSON.stringify(codec.encodeItem(kind, item)));
+      known.set(key, texts);
+    }
+    return texts;
+  }
+}
+
+function entranceKey(context: RequestContext): string {
+  return `${context.entrance.id} ${context.entrance.selection.style}`;
+}
+
+/**
+ * The least remaining ttl and the most private scope of the parts (design, Catalog and cache; case C-053). A part
+ * without a hint, out of date or stale counts as stale at once; no part at all as well.
+ */
+function hintsOf(catalog: Catalog, kind: Kind, upstreams: readonly string[], maxTtl: number): CacheHints {
+  const now = Date.now();
+  const parts = upstreams.flatMap((id) => {
+    const part = catalog.parts.get(id);
+    const list = part?.lists[kind];
+    if (part === undefined || list === undefined) {
+      return [];
+    }
+    const left = part.stale || list.hints.ttlMs === undefined ? 0 : list.readAt + list.hints.ttlMs - now;
+    return [{ ttlMs: Math.max(0, left), scope: list.hints.scope }];
+  });
+  const merged = mergeHints(parts);
+  return { ttlMs: Math.min(merged.ttlMs ?? 0, maxTtl), scope: merged.scope };
+}

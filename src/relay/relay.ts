@@ -1,0 +1,154 @@
+import { ERRORS, GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { wireError } from '../protocol/codec.ts';
+import type { RpcErrorObject, RpcRequest } from '../protocol/json-rpc.ts';
+import { failure, result } from '../protocol/json-rpc.ts';
+import { type CacheHints, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
+import type { RequestContext } from './context.ts';
+import type { Forward } from './forward.ts';
+import type { Hello } from './hello.ts';
+import type { Lists } from './list.ts';
+
+/** What goes back: one JSON-RPC response as text, and the HTTP status that belongs to it. */
+export interface Reply {
+  readonly status: number;
+  readonly json: string;
+}
+
+export interface RelayOptions {
+  readonly hello: Hello;
+  readonly lists: Lists;
+  readonly forward: Forward;
+}
+
+type Handler = (params: JsonObject | undefined, context: RequestContext) => Promise<JsonObject>;
+
+const LIST_KINDS = new Map<string, Kind>(KINDS.map((kind) => [KIND_FACTS[kind].list, kind]));
+
+/** Statuses of JSON-RPC errors on Streamable HTTP, modern era; every other error is 200 (spec: streamable-http). */
+const MODERN_STATUS: Readonly<Record<number, number>> = {
+  [-32601]: 404,
+  [-32020]: 400,
+  [-32021]: 400,
+  [-32022]: 400,
+};
+
+/** One request in, one reply out. Every error of the gateway passes here, is logged once and put into its era's form. */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    const { forward } = options;
+    this.#handlers = new Map<string, Handler>([
+      ['ping', async () => ({})],
+      ['tools/call', (params, context) => forward.callTool(params, context)],
+      ['prompts/get', (params, context) => forward.getPrompt(params, context)],
+      ['resources/read', (params, context) => forward.readResource(params, context)],
+      ['completion/complete', (params, context) => forward.complete(params, context)],
+    ]);
+  }
+
+  /** Never rejects: a failure is a reply too. */
+  async handle(message: RpcRequest, context: RequestContext): Promise<Reply> {
+    try {
+      return { status: 200, json: await this.#answer(message, context) };
+    } catch (thrown) {
+      return this.#failed(message, thrown, context);
+    }
+  }
+
+  async #answer(message: RpcRequest, context: RequestContext): Promise<string> {
+    const { method, params, id } = message;
+    const { codec } = context;
+    const kind = LIST_KINDS.get(method);
+    if (codec.methods.has(method) && kind !== undefined) {
+      return this.#list(message, kind, context);
+    }
+    if (codec.methods.has(method) && method === 'server/discover') {
+      const { result: discovered, hints } = this.#options.hello.discover(context.entrance);
+      return JSON.stringify(result(id, this.#encode(method, discovered, context, hints)));
+    }
+    const handler = codec.methods.has(method) ? this.#handlers.get(method) : undefined;
+    if (handler === undefined) {
+      throw new GatewayError('METHOD_UNKNOWN');
+    }
+    const answer = await handler(params, context);
+    return JSON.stringify(result(id, this.#encode(method, answer, context, hintsOf(answer))));
+  }
+
+  async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string> {
+    const page = await this.#options.lists.page(kind, message.params, context);
+    const rest = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor };
+    const around = this.#encode(message.method, rest, context, page.hints);
+    const members = JSON.stringify(around).slice(1, -1);
+    const tail = members === '' ? '' : `,${members}`;
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"${page.member}":[${page.items}]${tail}}}`;
+  }
+
+  #encode(method: string, content: JsonObject, context: RequestContext, hints?: CacheHints): JsonObject {
+    const { serverInfo } = this.#options.hello;
+    return context.codec.encodeResult(method, content, {
+      serverInfo,
+      ...(hints === undefined ? {} : { hints }),
+    });
+  }
+
+  #failed(message: RpcRequest, thrown: unknown, context: RequestContext): Reply {
+    const { codec } = context;
+    const { method, id } = message;
+    const passed = thrown instanceof UpstreamRpcError;
+    if (passed) {
+      context.log.debug(
+        { upstream: thrown.upstream, code: thrown.error.code },
+        'the upstream answered with an error',
+      );
+    } else {
+      const error = toGatewayError(thrown);
+      context.log[error.row.log]({ err: error, method }, 'request failed');
+      if (method === 'tools/call' && error.row.result === true) {
+        return {
+          status: 200,
+          json: JSON.stringify(result(id, this.#encode(method, asResult(error), context))),
+        };
+      }
+    }
+    const uri = method === 'resources/read' ? stringAt(message.params, 'uri') : undefined;
+    const error = codec.encodeError(
+      withClientUri(wireError(passed ? thrown : toGatewayError(thrown)), uri),
+      uri,
+    );
+    const status = codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200);
+    return { status, json: JSON.stringify(failure(id, error)) };
+  }
+}
+
+/** A failure that a model can act on, as the result of its call (spec: server/tools, Error Handling). */
+function asResult(error: GatewayError): JsonObject {
+  const server = error.upstream === undefined ? '' : `[${error.upstream}] `;
+  const retry = error.data?.['retryAfterMs'];
+  const wait = typeof retry === 'number' ? ` Next try in ${Math.ceil(retry / 1000)} s.` : '';
+  return { content: [{ type: 'text', text: `${server}${error.message}${wait}` }], isError: true };
+}
+
+/** Errors about a resource name it as the client knows it (spec 2026-07-28: server/resources, Error Handling). */
+function withClientUri(error: RpcErrorObject, uri: string | undefined): RpcErrorObject {
+  const named = uri !== undefined && isObject(error.data) && Object.hasOwn(error.data, 'uri');
+  return named ? { ...error, data: { ...(error.data as JsonObject), uri } } : error;
+}
+
+/** Hints that the upstream gave for a result that is passed on; only ever taken over, never widened. */
+function hintsOf(answer: JsonObject): CacheHints {
+  const { ttlMs, cacheScope } = answer;
+  return {
+    ttlMs: typeof ttlMs === 'number' ? ttlMs : undefined,
+    scope: cacheScope === 'public' || cacheScope === 'private' ? cacheScope : undefined,
+  };
+}
+
+/** The reply to a request that failed before there was a context, in no era's form. */
+export function refusal(error: GatewayError): { readonly status: number; readonly error: RpcErrorObject } {
+  const row = ERRORS[error.code];
+  return { status: row.http, error: wireError(error) };
+}

@@ -1,0 +1,136 @@
+import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import { after } from '../base/time.ts';
+import type { Envelope } from '../protocol/era-codec.ts';
+import type { RpcId, RpcNotification, RpcResponse } from '../protocol/json-rpc.ts';
+
+export interface CallOptions {
+  readonly envelope: Envelope;
+  /** Ends the call early: the upstream is told, the caller gets CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  /** Longest silence in ms: each progress notice starts it anew. Infinity for none. */
+  readonly timeoutMs: number;
+  /** Longest duration in ms whatever the progress. Infinity for none. */
+  readonly totalMs: number;
+  /** Ask for progress, also where the client did not: it is what extends `timeoutMs` (case C-065). */
+  readonly progress?: boolean;
+  /** Further HTTP headers (`Mcp-Param-*`). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Notices that belong to this call: its progress, and messages on its own stream. */
+  readonly onNotice?: (notice: RpcNotification) => void;
+}
+
+/** One request that waits for its answer. Settled exactly once; later attempts change nothing. */
+export interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly options: CallOptions;
+  readonly answer: Promise<RpcResponse>;
+  readonly resolve: (response: RpcResponse) => void;
+  readonly reject: (reason: GatewayError) => void;
+  /** Takes note of progress; false where it does not increase, as it must (case C-060). */
+  advance(progress: number): boolean;
+}
+
+/** The requests of one connection that wait for an answer, each with ids and deadlines of the gateway's own. */
+export class Calls {
+  readonly #upstream: string;
+  readonly #abandoned: (call: Call, why: string) => void;
+  readonly #open = new Map<RpcId, Call>();
+  #nextId = 1;
+
+  /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
+  constructor(upstream: string, abandoned: (call: Call, why: string) => void) {
+    this.#upstream = upstream;
+    this.#abandoned = abandoned;
+  }
+
+  get(id: RpcId | undefined): Call | undefined {
+    return id === undefined ? undefined : this.#open.get(id);
+  }
+
+  open(method: string, options: CallOptions): Call {
+    const id = this.#nextId++;
+    const cleanups: (() => void)[] = [];
+    const { promise, resolve, reject } = deferred<RpcResponse>();
+    const settle = (act: () => void) => {
+      if (this.#open.delete(id)) {
+        for (const cleanup of cleanups) {
+          cleanup();
+        }
+        act();
+      }
+    };
+    const giveUp = (code: ErrorCode, why: string) =>
+      settle(() => {
+        this.#abandoned(call, why);
+        reject(new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) }));
+      });
+    const silence = restartable(options.timeoutMs, () =>
+      giveUp('UPSTREAM_TIMEOUT', `(no answer for ${options.timeoutMs} ms)`),
+    );
+    const total = restartable(options.totalMs, () =>
+      giveUp('UPSTREAM_TIMEOUT', `(limit: ${options.totalMs} ms in all)`),
+    );
+    cleanups.push(silence.cancel, total.cancel);
+    let last = Number.NEGATIVE_INFINITY;
+    const call: Call = {
+      id,
+      method,
+      options,
+      answer: promise,
+      resolve: (response) => settle(() => resolve(response)),
+      reject: (reason) => settle(() => reject(reason)),
+      advance: (progress) => {
+        const increased = progress > last;
+        last = increased ? progress : last;
+        if (increased) {
+          silence.restart();
+        }
+        return increased;
+      },
+    };
+    this.#open.set(id, call);
+    onAbort(options.signal, () => giveUp('CANCELLED', ''), cleanups);
+    return call;
+  }
+
+  /** Settles whatever still waits. */
+  endAll(reason: GatewayError): void {
+    for (const call of [...this.#open.values()]) {
+      call.reject(reason);
+    }
+  }
+}
+
+function onAbort(signal: AbortSignal | undefined, act: () => void, cleanups: (() => void)[]): void {
+  if (signal === undefined) {
+    return;
+  }
+  if (signal.aborted) {
+    act();
+    return;
+  }
+  signal.addEventListener('abort', act, { once: true });
+  cleanups.push(() => signal.removeEventListener('abort', act));
+}
+
+/** A timer that can start anew; Infinity never fires. */
+function restartable(ms: number, fire: () => void): { restart: () => void; cancel: () => void } {
+  let cancel = () => {};
+  const restart = () => {
+    cancel();
+    cancel = Number.isFinite(ms) ? after(ms, fire) : cancel;
+  };
+  restart();
+  return { restart, cancel: () => cancel() };
+}
+
+function deferred<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (reason: Error) => void = () => {};
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,239 @@
+import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
+import { codecFor } from '../protocol/codec.ts';
+import type { EraCodec } from '../protocol/era-codec.ts';
+import { standardHeaders } from '../protocol/headers.ts';
+import {
+  failure,
+  isRpcId,
+  notification,
+  type RpcId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+  request,
+  result,
+} from '../protocol/json-rpc.ts';
+import { META, metaOf } from '../protocol/meta.ts';
+import type { Era } from '../protocol/model.ts';
+import { type Call, type CallOptions, Calls } from './calls.ts';
+import type { Transport } from './transport.ts';
+
+/** What the handshake settled. */
+export interface Terms {
+  readonly version: string;
+  readonly era: Era;
+  readonly capabilities: JsonObject;
+  readonly instructions: string | undefined;
+  /** Self-reported: a label for logs and status. */
+  readonly label: string;
+}
+
+/** What a connection tells its owner. */
+export interface ConnectionEvents {
+  /** A notice that belongs to no call: list changes, resource updates, log messages on a shared channel. */
+  notice(notice: RpcNotification): void;
+  /** The transport ended; every pending call has been settled. */
+  closed(reason: GatewayError): void;
+}
+
+/**
+ * One conversation with one upstream: ids and progress tokens of its own, deadlines, cancellation, and the question
+ * whose notice is whose. A client's ids and tokens never get here (cases C-059, C-061).
+ */
+export class Connection {
+  readonly #upstream: string;
+  readonly #transport: Transport;
+  readonly #log: Log;
+  readonly #events: ConnectionEvents;
+  readonly #calls: Calls;
+  #codec: EraCodec | undefined;
+  #terms: Terms | undefined;
+  #ended: GatewayError | undefined;
+
+  constructor(about: { upstream: string; transport: Transport; log: Log; events: ConnectionEvents }) {
+    this.#upstream = about.upstream;
+    this.#transport = about.transport;
+    this.#log = about.log;
+    this.#events = about.events;
+    this.#calls = new Calls(about.upstream, (call, why) => this.#cancel(call, why));
+  }
+
+  /** Rejects with a GatewayError when the process does not start or the stream does not open. */
+  open(): Promise<void> {
+    return this.#transport.open({
+      message: (message, origin) => this.#receive(message, origin),
+      failed: (id, error) => this.#calls.get(id)?.reject(error),
+      closed: (reason) => this.#end(reason),
+    });
+  }
+
+  get ended(): GatewayError | undefined {
+    return this.#ended;
+  }
+
+  /** Throws UPSTREAM_DOWN before the handshake. */
+  get terms(): Terms {
+    if (this.#terms === undefined) {
+      throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#upstream });
+    }
+    return this.#terms;
+  }
+
+  /** From here on requests are written in the agreed version. */
+  agree(terms: Terms): void {
+    this.#terms = terms;
+    this.#codec = codecFor(terms.version);
+    this.#transport.agreed?.({ version: terms.version, era: terms.era });
+  }
+
+  /** Opens the channel for notices that belong to no call, where the transport has one of its own. */
+  listen(): void {
+    this.#transport.listen?.();
+  }
+
+  /**
+   * Sends a request and resolves with the result object as the upstream sent it.
+   * Rejects with UpstreamRpcError for an error answer, else with a GatewayError naming the upstream.
+   */
+  async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
+    const codec = this.#codec ?? codecFor(this.terms.version);
+    const headers = {
+      ...(codec.era === 'modern' ? standardHeaders(method, params) : {}),
+      ...options.headers,
+    };
+    const response = await this.exchange(method, options, headers, (id) =>
+      codec.encodeParams(params, options.envelope, options.progress === true ? id : undefined),
+    );
+    if ('error' in response) {
+      throw new UpstreamRpcError(this.#upstream, response.error);
+    }
+    return response.result;
+  }
+
+  /** One request and its response, whichever it is. For the handshake, before there are terms to write it in. */
+  async exchange(
+    method: string,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>>,
+    paramsFor: (id: number) => JsonObject | undefined,
+  ): Promise<RpcResponse> {
+    if (this.#ended !== undefined) {
+      throw this.#ended;
+    }
+    const call = this.#calls.open(method, options);
+    const { id, answer } = call;
+    if (this.#calls.get(id) === undefined) {
+      return answer; // cancelled before anything was sent
+    }
+    this.#transport.send(request(id, method, paramsFor(id)), { headers }).catch((thrown: unknown) => {
+      call.reject(foreign(thrown, this.#upstream));
+    });
+    return answer;
+  }
+
+  /** Sends a notification. A failure is logged: nobody waits for one. */
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    try {
+      await this.#transport.send(notification(method, params));
+    } catch (thrown) {
+      this.#log.debug({ err: thrown, method }, 'a notification could not be sent');
+    }
+  }
+
+  close(graceMs: number): Promise<void> {
+    return this.#transport.close(graceMs);
+  }
+
+  /**
+   * Tells the upstream that nobody waits any more: on modern HTTP the closed stream says so, on every other channel a
+   * notification does (spec 2026-07-28: patterns/cancellation). `initialize` must never be cancelled (2025-11-25).
+   */
+  #cancel({ id, method }: Call, reason: string): void {
+    this.#transport.abandon(id);
+    const closedStreamSaysSo = this.#terms?.era === 'modern' && this.#transport.streams;
+    if (method !== 'initialize' && this.#ended === undefined && !closedStreamSaysSo) {
+      void this.notify('notifications/cancelled', { requestId: id, ...(reason === '' ? {} : { reason }) });
+    }
+  }
+
+  #receive(message: RpcMessage, origin: RpcId | undefined): void {
+    if ('method' in message) {
+      if ('id' in message) {
+        this.#answer(message);
+      } else {
+        this.#notice(message, origin);
+      }
+      return;
+    }
+    const call = this.#calls.get(message.id);
+    if (call === undefined) {
+      this.#log.debug({ id: message.id }, 'an answer that nobody waits for was dropped');
+      return;
+    }
+    call.resolve(message);
+  }
+
+  /** A shared connection declares no client capabilities: whatever is asked is refused at once (case C-069). */
+  #answer(message: RpcRequest): void {
+    const reply =
+      message.method === 'ping'
+        ? result(message.id, {})
+        : failure(message.id, { code: -32601, message: 'This client declared no such capability.' });
+    this.#transport.send(reply).catch((thrown: unknown) => {
+      this.#log.debug({ err: thrown, method: message.method }, 'an answer could not be sent');
+    });
+  }
+
+  #notice(message: RpcNotification, origin: RpcId | undefined): void {
+    if (message.method === 'notifications/progress') {
+      this.#progress(message);
+      return;
+    }
+    const owner = this.#calls.get(origin ?? subscriptionOf(message));
+    if (OWNED.has(message.method) && owner?.options.onNotice !== undefined) {
+      owner.options.onNotice(message);
+      return;
+    }
+    this.#events.notice(message);
+  }
+
+  /** Foreign, unasked or decreasing progress is dropped (case C-060); our token is the id of the request. */
+  #progress(message: RpcNotification): void {
+    const { progressToken, progress } = message.params ?? {};
+    const owner = typeof progressToken === 'number' ? this.#calls.get(progressToken) : undefined;
+    if (owner === undefined || typeof progress !== 'number' || !owner.advance(progress)) {
+      this.#log.debug('progress without an owner, or that does not increase, was dropped');
+      return;
+    }
+    owner.options.onNotice?.(message);
+  }
+
+  #end(reason: GatewayError): void {
+    if (this.#ended !== undefined) {
+      return;
+    }
+    this.#ended = reason;
+    this.#calls.endAll(reason);
+    this.#events.closed(reason);
+  }
+}
+
+function foreign(thrown: unknown, upstream: string): GatewayError {
+  return thrown instanceof GatewayError
+    ? thrown
+    : new GatewayError('UPSTREAM_DOWN', { upstream, cause: thrown });
+}
+
+/** Notices that belong to the request on whose stream, or under whose subscription id, they arrive. */
+const OWNED: ReadonlySet<string> = new Set([
+  'notifications/message',
+  'notifications/subscriptions/acknowledged',
+]);
+
+function subscriptionOf(message: RpcNotification): RpcId | undefined {
+  const id = metaOf(message.params)[META.subscription];
+  return isRpcId(id) ? id : undefined;
+}

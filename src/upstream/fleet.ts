@@ -1,0 +1,152 @@
+import { GatewayError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
+import type { UpstreamSettings } from '../config/settings.ts';
+import type { Envelope } from '../protocol/era-codec.ts';
+import type { RpcNotification } from '../protocol/json-rpc.ts';
+import { CHANGES, type Change, type Implementation } from '../protocol/model.ts';
+import type { CallOptions } from './calls.ts';
+import type { Terms } from './connection.ts';
+import { createHttpTransport } from './http.ts';
+import { createSseTransport } from './sse-2024.ts';
+import { createStdioTransport } from './stdio.ts';
+import { Supervisor, type UpstreamStatus } from './supervisor.ts';
+import type { Transport } from './transport.ts';
+
+export interface FleetEvents {
+  /** Connected, or connected again: read its lists (case C-026). */
+  connected(upstream: string): void;
+  lost(upstream: string): void;
+  /** The first attempt to reach this upstream has failed. */
+  failedFirst(upstream: string): void;
+  /** The upstream says that a list changed, whether it had declared so or not (case C-024). */
+  changed(upstream: string, change: Change): void;
+}
+
+export interface FleetOptions {
+  readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
+  readonly clientInfo: Implementation;
+  readonly events: FleetEvents;
+  readonly log: Log;
+}
+
+/** All upstreams. Each lives by itself: a dead or slow one never delays another, or the start (case C-086). */
+export class Fleet {
+  readonly #supervisors = new Map<string, Supervisor>();
+  readonly #settings: Readonly<Record<string, UpstreamSettings>>;
+
+  constructor(options: FleetOptions) {
+    this.#settings = options.upstreams;
+    // The gateway's own traffic announces no capabilities: nobody could answer (case C-070).
+    const envelope: Envelope = { clientInfo: options.clientInfo, clientCapabilities: {} };
+    for (const settings of Object.values(options.upstreams)) {
+      const { id } = settings;
+      const log = options.log.child({ upstream: id });
+      const supervisor = new Supervisor({
+        settings,
+        envelope,
+        log,
+        transport: (sse) => transportFor(settings, sse, log),
+        events: {
+          connected: () => options.events.connected(id),
+          lost: () => options.events.lost(id),
+          failedFirst: () => options.events.failedFirst(id),
+          notice: (notice) => noticed(notice, id, options.events, log),
+        },
+      });
+      this.#supervisors.set(id, supervisor);
+    }
+  }
+
+  /** Starts every enabled upstream at once; returns without waiting for any. */
+  start(): void {
+    for (const supervisor of this.#supervisors.values()) {
+      supervisor.start();
+    }
+  }
+
+  /** Ids of the enabled upstreams, in the order of the configuration. */
+  get ids(): readonly string[] {
+    return Object.values(this.#settings)
+      .filter((settings) => settings.enabled)
+      .map((settings) => settings.id);
+  }
+
+  settings(upstream: string): UpstreamSettings {
+    const settings = this.#settings[upstream];
+    if (settings === undefined) {
+      throw new GatewayError('INTERNAL', { logged: 'a route names an upstream that does not exist' });
+    }
+    return settings;
+  }
+
+  /** State of every upstream, those that are off included, in the order of the configuration. */
+  statuses(): ReadonlyMap<string, UpstreamStatus> {
+    return new Map([...this.#supervisors].map(([id, supervisor]) => [id, supervisor.status]));
+  }
+
+  /** What the handshake settled, while connected. */
+  terms(upstream: string): Terms | undefined {
+    return this.#supervisors.get(upstream)?.terms;
+  }
+
+  /** Capabilities as declared last, also while the upstream is down; undefined where it was never reached. */
+  capabilities(upstream: string): JsonObject | undefined {
+    return this.#supervisors.get(upstream)?.lastTerms?.capabilities;
+  }
+
+  /** Its own instructions for models, as given last. */
+  instructions(upstream: string): string | undefined {
+    return this.#supervisors.get(upstream)?.lastTerms?.instructions;
+  }
+
+  /** True while the first attempt has not ended: what this upstream can do is unknown. */
+  isPending(upstream: string): boolean {
+    return this.#supervisors.get(upstream)?.tried === false;
+  }
+
+  /** A client's call, in the upstream's lane. See {@link Supervisor.call}. */
+  call(
+    upstream: string,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<JsonObject> {
+    return this.#of(upstream).call(method, params, options);
+  }
+
+  /** The gateway's own request, outside the lane. */
+  request(upstream: string, method: string, params: JsonObject, options: CallOptions): Promise<JsonObject> {
+    return this.#of(upstream).request(method, params, options);
+  }
+
+  /** Ends every connection and child process within `graceMs`. Idempotent. */
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.close(graceMs)));
+  }
+
+  #of(upstream: string): Supervisor {
+    const supervisor = this.#supervisors.get(upstream);
+    if (supervisor === undefined) {
+      throw new GatewayError('UPSTREAM_DOWN', { upstream });
+    }
+    return supervisor;
+  }
+}
+
+function transportFor(upstream: UpstreamSettings, sse: boolean, log: Log): Transport {
+  if (upstream.kind === 'stdio') {
+    return createStdioTransport({ upstream, log });
+  }
+  return sse ? createSseTransport({ upstream, log }) : createHttpTransport({ upstream, log });
+}
+
+function noticed(notice: RpcNotification, upstream: string, events: FleetEvents, log: Log): void {
+  const change = CHANGES.find((name) => notice.method === `notifications/${name}/list_changed`);
+  if (change !== undefined) {
+    events.changed(upstream, change);
+  } else {
+    // Log messages on a shared channel have no owner; vendor notices are nobody's (cases C-024, C-067).
+    log.debug({ method: notice.method }, 'a notice without an owner was not passed on');
+  }
+}

@@ -1,0 +1,278 @@
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { after } from '../base/time.ts';
+import type { HttpUpstream } from '../config/settings.ts';
+import { HEADERS, headerOf } from '../protocol/headers.ts';
+import type { RpcId, RpcMessage, RpcRequest } from '../protocol/json-rpc.ts';
+import { announced, judgeRefusal } from './http-answer.ts';
+import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
+import { createEndpoint, type Endpoint } from './http-endpoint.ts';
+import type { Answer } from './http-exchange.ts';
+import { keepListening } from './http-listen.ts';
+import { readReply } from './http-reply.ts';
+import { Inbox } from './inbox.ts';
+import type { SendOptions, Transport, TransportSink } from './transport.ts';
+
+/**
+ * Streamable HTTP, both eras: one POST a message (spec 2026-07-28: transports/streamable-http; 2025-11-25: transports).
+ *
+ * Sent are the configured headers and those made here or given with `send`; there is no way for a header of the
+ * gateway's own client to get here (C-050). What carries notifications and responses waits for the server's 202, so that
+ * `notifications/initialized` is there before what follows it on another connection.
+ */
+export function createHttpTransport(about: { upstream: HttpUpstream; log: Log }): Transport {
+  return new HttpTransport(about.upstream, about.log);
+}
+
+/** The only method the transport has to know: its answer brings the session id (2025-11-25 transports). */
+const INITIALIZE = 'initialize';
+const NOTE_BYTES = 4_096;
+
+class HttpTransport implements Transport {
+  readonly streams = true;
+  readonly #upstream: HttpUpstream;
+  readonly #log: Log;
+  readonly #endpoint: Endpoint;
+  /** One for each POST under way: requests under their id, others under themselves. */
+  readonly #underWay = new Map<unknown, AbortController>();
+  #inbox: Inbox | undefined;
+  #terms: { readonly version: string; readonly era: 'modern' | 'legacy' } | undefined;
+  #session: string | undefined;
+  #listening: AbortController | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(upstream: HttpUpstream, log: Log) {
+    this.#upstream = upstream;
+    this.#log = log;
+    this.#endpoint = createEndpoint({ upstream, log });
+  }
+
+  /** Nothing is connected before the first message. */
+  async open(sink: TransportSink): Promise<void> {
+    this.#inbox = new Inbox({ upstream: this.#upstream.id, sink, log: this.#log });
+  }
+
+  send(message: RpcMessage, options: SendOptions = {}): Promise<void> {
+    const inbox = this.#inbox;
+    if (inbox === undefined || this.#ended !== undefined) {
+      return Promise.reject(this.#closed('UPSTREAM_DOWN'));
+    }
+    return 'method' in message && 'id' in message
+      ? this.#call(message, options, inbox)
+      : this.#tell(message, options);
+  }
+
+  abandon(id: RpcId): void {
+    this.#inbox?.forget(id);
+    this.#underWay.get(id)?.abort(new GatewayError('CANCELLED', { upstream: this.#upstream.id }));
+  }
+
+  agreed(terms: { readonly version: string; readonly era: 'modern' | 'legacy' }): void {
+    this.#terms = terms;
+  }
+
+  listen(): void {
+    const inbox = this.#inbox;
+    if (inbox === undefined || this.#ended !== undefined) {
+      return;
+    }
+    this.#listening?.abort();
+    const listening = new AbortController();
+    this.#listening = listening;
+    void keepListening({
+      upstream: this.#upstream.id,
+      maxMessageBytes: this.#upstream.limits.maxMessageBytes,
+      restart: this.#upstream.restart,
+      signal: listening.signal,
+      log: this.#log,
+      open: (lastEventId) => this.#get(lastEventId, listening.signal),
+      receive: (text) => inbox.receive(text),
+    });
+  }
+
+  close(graceMs: number): Promise<void> {
+    this.#ended ??= this.#end(graceMs);
+    return this.#ended;
+  }
+
+  /** Resolves when the request was written; whatever comes of it later goes to the inbox. */
+  #call(message: RpcRequest, options: SendOptions, inbox: Inbox): Promise<void> {
+    const { id } = message;
+    const control = new AbortController();
+    this.#underWay.set(id, control);
+    inbox.expect(id);
+    return new Promise((resolve, reject) => {
+      let written = false;
+      const onSent = () => {
+        written = true;
+        resolve();
+      };
+      this.#exchange(message, options, inbox, control.signal, onSent)
+        .catch((thrown: unknown) => {
+          const error = toGatewayError(thrown);
+          if (written) {
+            inbox.fail(id, error);
+          } else {
+            inbox.forget(id);
+            reject(error);
+          }
+        })
+        .finally(() => this.#underWay.delete(id));
+    });
+  }
+
+  async #exchange(
+    message: RpcRequest,
+    options: SendOptions,
+    inbox: Inbox,
+    signal: AbortSignal,
+    onSent: () => void,
+  ): Promise<void> {
+    const initializing = message.method === INITIALIZE;
+    if (initializing) {
+      // A new beginning: neither the id nor the version of an earlier session goes with it.
+      this.#session = undefined;
+      this.#terms = undefined;
+    }
+    const session = this.#session;
+    const answer = await this.#post(message, options, signal, onSent);
+    if (initializing && answer.status < 300) {
+      this.#session = headerOf(answer.headers, HEADERS.session);
+    }
+    try {
+      await readReply(answer, {
+        upstream: this.#upstream.id,
+        maxMessageBytes: this.#upstream.limits.maxMessageBytes,
+        id: message.id,
+        inbox,
+        signal,
+        sentSession: session !== undefined,
+        resume: this.#terms?.era === 'modern' ? undefined : (lastEventId) => this.#get(lastEventId, signal),
+      });
+    } catch (thrown) {
+      this.#forgetLost(thrown, session);
+      throw thrown;
+    }
+  }
+
+  /**
+   * A notification or a response. Resolves when the server has taken it, but waits for that no longer than for a
+   * connection: some servers never answer one. What it refuses is logged, since nobody waits for it.
+   */
+  #tell(message: RpcMessage, options: SendOptions): Promise<void> {
+    const control = new AbortController();
+    this.#underWay.set(control, control);
+    return new Promise((resolve, reject) => {
+      let written = false;
+      let late = () => {};
+      const onSent = () => {
+        written = true;
+        late = after(this.#upstream.timeouts.connect, () => control.abort(this.#closed('UPSTREAM_TIMEOUT')));
+      };
+      const session = this.#session;
+      this.#post(message, options, control.signal, onSent)
+        .then((answer) => this.#noteAnswer(answer, session))
+        .catch((thrown: unknown) => {
+          if (!written) {
+            reject(toGatewayError(thrown));
+          }
+          this.#forgetLost(thrown, session);
+          this.#log.debug({ err: thrown }, 'a message that asks for no answer was not taken');
+        })
+        .finally(() => {
+          late();
+          this.#underWay.delete(control);
+          resolve();
+        });
+    });
+  }
+
+  async #noteAnswer(answer: Answer, session: string | undefined): Promise<void> {
+    const { status, headers } = answer;
+    if (announced(status, headers) !== 'refusal') {
+      drain(answer.body);
+      return;
+    }
+    const upstream = this.#upstream.id;
+    const body = await readStart(decodedBody(answer, upstream), NOTE_BYTES);
+    throw judgeRefusal({
+      upstream,
+      status,
+      headers,
+      body,
+      id: undefined,
+      sentSession: session !== undefined,
+    });
+  }
+
+  #post(message: RpcMessage, options: SendOptions, signal: AbortSignal, onSent: () => void): Promise<Answer> {
+    const headers = {
+      ...this.#standing(),
+      ...lowerCased(options.headers),
+      accept: 'application/json, text/event-stream',
+      'accept-encoding': ENCODINGS,
+      'content-type': 'application/json',
+    };
+    return this.#endpoint.ask({ method: 'POST', headers, body: JSON.stringify(message), signal, onSent });
+  }
+
+  /** An event stream: uncompressed, since proxies that compress tend to hold small events back. */
+  #get(lastEventId: string | undefined, signal: AbortSignal): Promise<Answer> {
+    const headers = {
+      ...this.#standing(),
+      ...(lastEventId === undefined ? {} : { [HEADERS.lastEvent]: lastEventId }),
+      accept: 'text/event-stream',
+    };
+    return this.#endpoint.ask({ method: 'GET', headers, signal });
+  }
+
+  #standing(): Record<string, string> {
+    return {
+      ...(this.#terms === undefined ? {} : { [HEADERS.version]: this.#terms.version }),
+      ...(this.#session === undefined ? {} : { [HEADERS.session]: this.#session }),
+    };
+  }
+
+  /** An ended session's id is never sent again; by now there may be a new one, which stays. */
+  #forgetLost(thrown: unknown, session: string | undefined): void {
+    if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION' && this.#session === session) {
+      this.#session = undefined;
+      this.#listening?.abort();
+    }
+  }
+
+  async #end(graceMs: number): Promise<void> {
+    const reason = this.#closed('UPSTREAM_LOST');
+    this.#listening?.abort(reason);
+    for (const control of this.#underWay.values()) {
+      control.abort(reason);
+    }
+    await this.#sayGoodbye(graceMs);
+    await this.#endpoint.destroy();
+    this.#inbox?.close(reason);
+  }
+
+  /** Servers keep a session until they are told (C-049). 405 means that they do not want to be. */
+  async #sayGoodbye(graceMs: number): Promise<void> {
+    if (this.#session === undefined || graceMs <= 0) {
+      return;
+    }
+    try {
+      const signal = AbortSignal.timeout(graceMs);
+      const answer = await this.#endpoint.ask({ method: 'DELETE', headers: this.#standing(), signal });
+      answer.body.destroy();
+      this.#log.debug({ status: answer.status }, 'session ended');
+    } catch (thrown) {
+      this.#log.debug({ err: thrown }, 'the session could not be ended');
+    }
+  }
+
+  #closed(code: 'UPSTREAM_DOWN' | 'UPSTREAM_LOST' | 'UPSTREAM_TIMEOUT'): GatewayError {
+    return new GatewayError(code, { upstream: this.#upstream.id, logged: 'ended by the gateway' });
+  }
+}
+
+/** Header names of both origins have to meet, or one would be sent twice. */
+function lowerCased(headers: SendOptions['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

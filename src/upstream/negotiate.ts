@@ -1,0 +1,95 @@
+import type { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
+import type { RpcErrorObject } from '../protocol/json-rpc.ts';
+import { eraOf, isLegacy, mutualModern } from '../protocol/versions.ts';
+
+/** What came back for the probe, a modern `server/discover`. */
+export type ProbeAnswer =
+  | { readonly kind: 'result'; readonly result: JsonObject }
+  | { readonly kind: 'error'; readonly error: RpcErrorObject }
+  | { readonly kind: 'silence' }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+/**
+ * What the answer says about the upstream's era.
+ * `respawn`: the process died of the probe, so the handshake needs a new one.
+ * `undecided`: a statement about sign-in, load or a wrong address, not about the era; ask again later.
+ */
+export type Verdict =
+  | { readonly kind: 'modern'; readonly version: string; readonly discovered: JsonObject | undefined }
+  | { readonly kind: 'legacy'; readonly respawn: boolean }
+  | { readonly kind: 'no-version' }
+  | { readonly kind: 'undecided'; readonly error: GatewayError };
+
+/** Codes that only a modern server sends (spec 2026-07-28: basic/index, Error Codes). */
+const VERSION_UNSUPPORTED = -32022;
+const MODERN_CODES: ReadonlySet<number> = new Set([-32020, -32021, VERSION_UNSUPPORTED]);
+
+/** Statuses with which legacy HTTP servers refuse a modern request (spec: streamable-http, Backward Compatibility). */
+const LEGACY_STATUSES: ReadonlySet<unknown> = new Set([400, 404, 405, 406, 415]);
+
+/**
+ * Judges one probe answer (spec 2026-07-28: transports/stdio and streamable-http, Backward Compatibility; cases C-098
+ * and C-099). The fallback is not keyed to one error code: any error that is not a recognised modern one means legacy.
+ */
+export function judge(answer: ProbeAnswer, asked: string): Verdict {
+  switch (answer.kind) {
+    case 'result':
+      return judgeDiscovery(answer.result, asked);
+    case 'error':
+      return judgeError(answer.error, asked);
+    case 'silence':
+      return { kind: 'legacy', respawn: false };
+    case 'failed':
+      return judgeFailure(answer.error);
+  }
+}
+
+function judgeDiscovery(result: JsonObject, asked: string): Verdict {
+  const supported = result['supportedVersions'];
+  if (!Array.isArray(supported)) {
+    // A legacy server that answers anything with a result has not understood the question.
+    return isObject(result['capabilities'])
+      ? { kind: 'modern', version: asked, discovered: result }
+      : { kind: 'legacy', respawn: false };
+  }
+  const version = mutualModern(supported);
+  if (version !== undefined) {
+    return { kind: 'modern', version, discovered: result };
+  }
+  return supported.some(isLegacy) ? { kind: 'legacy', respawn: false } : { kind: 'no-version' };
+}
+
+function judgeError(error: RpcErrorObject, asked: string): Verdict {
+  if (!MODERN_CODES.has(error.code)) {
+    return { kind: 'legacy', respawn: false };
+  }
+  if (error.code !== VERSION_UNSUPPORTED) {
+    return { kind: 'modern', version: asked, discovered: undefined };
+  }
+  const supported =
+    isObject(error.data) && Array.isArray(error.data['supported']) ? error.data['supported'] : [];
+  const version = mutualModern(supported);
+  if (version !== undefined && version !== asked) {
+    return { kind: 'modern', version, discovered: undefined };
+  }
+  return supported.some(isLegacy) ? { kind: 'legacy', respawn: false } : { kind: 'no-version' };
+}
+
+function judgeFailure(error: GatewayError): Verdict {
+  if (error.code === 'UPSTREAM_LOST') {
+    return { kind: 'legacy', respawn: true };
+  }
+  if (error.code === 'UPSTREAM_SESSION') {
+    return { kind: 'legacy', respawn: false };
+  }
+  if (error.code === 'UPSTREAM_STATUS' && LEGACY_STATUSES.has(error.data?.['status'])) {
+    return { kind: 'legacy', respawn: false };
+  }
+  return { kind: 'undecided', error };
+}
+
+/** The version a configuration forces, or undefined for `auto`. */
+export function forcedEra(protocol: string): 'modern' | 'legacy' | undefined {
+  return protocol === 'auto' ? undefined : eraOf(protocol);
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { createLog, type Log } from '../../src/base/log.ts';
+import { parseSettings } from '../../src/config/load.ts';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+
+/** A configuration as its file has it, before defaults: what `upstream.config` of the kit goes into. */
+export interface GatewayConfig {
+  readonly upstreams: Readonly<Record<string, unknown>>;
+  readonly [section: string]: unknown;
+}
+
+export interface StartedGateway extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>/mcp` */
+  readonly url: string;
+  readonly origin: string;
+  readonly port: number;
+  readonly gateway: Gateway;
+  /** What it logged, as parsed lines. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  /** Ends it and starts another with the same configuration, key and port, as a redeploy does. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A real gateway in this process, on a free loopback port, its configuration read as a file would be. */
+export async function startGateway(config: GatewayConfig): Promise<StartedGateway> {
+  const lines: Record<string, unknown>[] = [];
+  const key = randomBytes(32).toString('base64');
+  const text = stringify({ sealingKey: key, ...config });
+  let running = await start(text, 0, recording(lines));
+  return {
+    get url() {
+      return `http://127.0.0.1:${running.port}/mcp`;
+    },
+    get origin() {
+      return `http://127.0.0.1:${running.port}`;
+    },
+    get port() {
+      return running.port;
+    },
+    get gateway() {
+      return running.gateway;
+    },
+    logged: lines,
+    async restart() {
+      await running.gateway.close();
+      running = await start(text, running.port, recording(lines));
+    },
+    close: () => running.gateway.close(),
+    [Symbol.asyncDispose]: () => running.gateway.close(),
+  };
+}
+
+async function start(text: string, port: number, log: Log): Promise<{ gateway: Gateway; port: number }> {
+  const { settings } = parseSettings(text, {
+    file: join(tmpdir(), 'gateway.yaml'),
+    env: process.env,
+    readFile: () => '',
+    overrides: { port },
+  });
+  const sealingKey = Buffer.from(settings.sealingKey ?? '', 'base64');
+  const gateway = createGateway({ settings, sealingKey, release: '0.0.0-test', log });
+  return { gateway, port: await gateway.listen() };
+}
+
+function recording(lines: Record<string, unknown>[]): Log {
+  const write = (line: string) => {
+    lines.push(JSON.parse(line) as Record<string, unknown>);
+  };
+  return process.env['PATCHBAY_TEST_LOG'] === undefined
+    ? createLog({ level: 'debug', readable: false, destination: { write } })
+    : createLog({ level: 'debug', readable: true });
+}

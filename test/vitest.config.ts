@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    // Two cores: each file starts real processes, so more workers only make them wait for one another.
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    reporters: process.env['CI'] ? ['default', './test/kit/closing-line.ts'] : ['default'],
+  },
+});
