@@ -16,12 +16,15 @@ import { codecFor } from './protocol/codec.ts';
 import type { Implementation, Kind } from './protocol/model.ts';
 import { LATEST_MODERN } from './protocol/versions.ts';
 import type { RequestContext } from './relay/context.ts';
+import { Conversation } from './relay/conversation.ts';
 import { Forward } from './relay/forward.ts';
 import { Hello } from './relay/hello.ts';
 import { Lists } from './relay/list.ts';
 import { Lookup } from './relay/lookup.ts';
+import { ParkedCalls } from './relay/parked.ts';
 import { readList } from './relay/read-list.ts';
 import { Relay } from './relay/relay.ts';
+import { RequestStates } from './relay/request-state.ts';
 import { SeenUris } from './relay/seen-uris.ts';
 import { Fleet } from './upstream/fleet.ts';
 
@@ -80,6 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     streams: new Streams(settings.streams.max),
     catalog: () => store.current,
     authenticate: anybody,
+    upstreams: fleet,
     readiness: status,
     visibleChanges: (entrance, swap) => changesSeen(entrance.selection, swap),
     log,
@@ -150,10 +154,14 @@ function requestFlow(rooms: {
 }): Relay {
   const seen = new SeenUris();
   const lookup = new Lookup({ ...rooms, seen });
+  const { questions } = rooms.settings;
+  const states = new RequestStates(rooms.sealer, questions.ttl);
+  const parked = new ParkedCalls(states, questions);
+  const conversation = new Conversation({ ...rooms, states, parked });
   return new Relay({
     hello: rooms.hello,
     lists: new Lists(rooms),
-    forward: new Forward({ ...rooms, lookup, seen }),
+    forward: new Forward({ ...rooms, lookup, seen, conversation }),
   });
 }
 
@@ -173,6 +181,7 @@ function ownContext(
     signal,
     log,
     headers: undefined,
+    session: undefined,
     notify: () => {},
   };
 }

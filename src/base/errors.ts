@@ -97,6 +97,33 @@ export const ERRORS = {
     says: 'Too many calls are waiting for this server; try again later.',
     result: true,
   },
+  UPSTREAM_CONNECTIONS: {
+    rpc: -32603,
+    http: 200,
+    log: 'warn',
+    says: 'This server has as many connections of its own for single users as it may; try again later.',
+    result: true,
+  },
+  QUESTION_LIMIT: {
+    rpc: -32603,
+    http: 200,
+    log: 'warn',
+    says: 'Too many calls are waiting for your answers; answer or drop some first.',
+    result: true,
+  },
+  QUESTION_ROUNDS: {
+    rpc: -32603,
+    http: 200,
+    log: 'warn',
+    says: 'The server asked more often than this gateway allows within one call.',
+    result: true,
+  },
+  STATE_INVALID: {
+    rpc: -32602,
+    http: 200,
+    log: 'info',
+    says: 'The requestState is not valid here, was answered already or has lapsed; make the call again without it.',
+  },
   UPSTREAM_TOO_LARGE: {
     rpc: -32603,
     http: 200,
@@ -218,6 +245,17 @@ export class UpstreamRpcError extends Error {
     super(error.message);
     this.name = 'UpstreamRpcError';
     this.upstream = upstream;
+    this.error = error;
+  }
+}
+
+/** A client's error answer to a question of an upstream: passed back as it is. */
+export class RpcRefusal extends Error {
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+
+  constructor(error: { code: number; message: string; data?: unknown }) {
+    super(error.message);
+    this.name = 'RpcRefusal';
     this.error = error;
   }
 }

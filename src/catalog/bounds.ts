@@ -11,7 +11,7 @@ export interface Bounds {
   readonly bytes: number;
 }
 
-export const ITEM_BOUNDS: Bounds = { depth: 200, nodes: 20_000, bytes: 1024 * 1024 };
+const ITEM_BOUNDS: Bounds = { depth: 200, nodes: 20_000, bytes: 1024 * 1024 };
 
 export type Measured =
   | {

@@ -19,7 +19,7 @@ export interface NamingRule {
 export const STRICT: NamingRule = { separator: '__', maxLength: 52, strict: true };
 
 /** A lower `maxLength` leaves no room for a digest and something readable before it. */
-export const SHORTEST_LIMIT = 16;
+const SHORTEST_LIMIT = 16;
 
 /** One tool or prompt: the pair (upstream, name) is its identity. */
 export interface Original {
@@ -44,15 +44,6 @@ export interface ExposedName {
  * @param taken names that already stand for something else: exposed name to {@link identityOf} its owner.
  */
 export function exposeNames(
-  originals: readonly Original[],
-  rule: NamingRule,
-  taken?: ReadonlyMap<string, string>,
-): string[] {
-  return nameEach(originals, rule, taken).map((exposed) => exposed.name);
-}
-
-/** {@link exposeNames} with the reason for each digest. */
-export function nameEach(
   originals: readonly Original[],
   rule: NamingRule,
   taken: ReadonlyMap<string, string> = new Map(),

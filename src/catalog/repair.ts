@@ -7,13 +7,13 @@ import type { Finding } from './part.ts';
 import { mendInputSchema, mendKeywords } from './schema.ts';
 
 /** Items fit to be served, and what had to be done for it. */
-export interface Repaired {
+interface Repaired {
   readonly items: readonly Item[];
   readonly findings: readonly Finding[];
 }
 
 /** A repair in progress, fed page by page so that what is left out is not kept until the end of a long walk. */
-export interface Repair {
+interface Repair {
   add(raw: readonly unknown[]): void;
   /** Estimated JSON bytes of the items kept so far. */
   readonly bytes: number;
@@ -32,15 +32,9 @@ const LABEL_LENGTH = 128;
 /**
  * Judges each raw item alone, so that a malformed one never takes its list down (case C-009). A good item comes out as
  * the same object. Small faults are repaired; items without a usable name, duplicates (the first stays), and what is
- * too large to be safe (case C-014) are left out. Every decision is a finding.
+ * too large to be safe (case C-014) are left out. Every decision is a finding. Positions and duplicates count over all
+ * pages of the list.
  */
-export function repairItems(kind: Kind, raw: readonly unknown[]): Repaired {
-  const repair = startRepair(kind);
-  repair.add(raw);
-  return repair.done();
-}
-
-/** The same for a list that arrives in pages; positions and duplicates count over all of them. */
 export function startRepair(kind: Kind): Repair {
   const items = new Map<string, Item>();
   const findings: Finding[] = [];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CHANGES, type Change, type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
 import { listFindings, nameFinding, templateFinding, uriFinding } from './findings.ts';
 import { exposeLinks, linkedUris } from './links.ts';
-import { identityOf, type NamingRule, nameEach, STRICT } from './naming.ts';
+import { exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
 import { reusePart, sameJson } from './reuse.ts';
 import { type ResourceRoute, routeUris, type UriRoutes, type UriSource } from './uris.ts';
@@ -154,11 +154,11 @@ function namedEntries(
   const items = parts.flatMap(({ upstream, namespace, lists }) =>
     (lists[kind]?.items ?? []).map((item) => ({ upstream, namespace, name: originalOf(kind, item), item })),
   );
-  const dotted = nameEach(items, naming);
+  const dotted = exposeNames(items, naming);
   const taken = new Map(
     items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)]),
   );
-  const strict = nameEach(items, STRICT, taken);
+  const strict = exposeNames(items, STRICT, taken);
   return items.map(({ upstream, name, item }, at): Entry => {
     const inDotted = dotted[at] ?? { name, digested: undefined };
     const inStrict = strict[at] ?? { name, digested: undefined };

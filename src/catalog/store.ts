@@ -70,9 +70,13 @@ export class Store {
     if (this.#closed) {
       return;
     }
-    await this.#readerOf(upstream).refresh(kinds);
+    const reader = this.#readerOf(upstream);
+    await reader.refresh(kinds);
     await this.#publish();
-    this.markTried(upstream);
+    // Dropped meanwhile: if it comes back under the same id, its first attempt is still to come.
+    if (this.#readers.get(upstream) === reader) {
+      this.markTried(upstream);
+    }
   }
 
   /** A list_changed notice. A burst leads to one refresh, resources and templates together. */

@@ -15,7 +15,7 @@ export interface WalkLimits {
   readonly totalMs: number;
 }
 
-export const WALK_LIMITS: WalkLimits = {
+const WALK_LIMITS: WalkLimits = {
   pages: 1000,
   items: 50_000,
   bytes: 64 * 1024 * 1024,

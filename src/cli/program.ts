@@ -1,33 +1,50 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LOG_LEVELS } from '../base/log.ts';
 import { release } from '../base/release.ts';
+import { nearest } from '../config/nearest.ts';
 import { ConfigError } from '../config/problems.ts';
+import { type CallOptions, call } from './call.ts';
+import { type CheckOptions, check } from './check.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
+import { type ItemsCommand, type ItemsOptions, listing } from './items.ts';
 import type { GlobalOptions } from './open.ts';
 import { type ServeOptions, serve } from './serve.ts';
 
 const DEFAULT_CONFIG = 'config/gateway.yaml';
 
-/** Builds the command line. `exit` takes the code of the command that ran. */
+type Action<O> = (options: O, io: Io) => Promise<ExitCode>;
+/** Wraps the action of a command for commander; what comes before the options are the arguments of the command. */
+type Run = <O extends GlobalOptions>(
+  action: Action<O>,
+  logLevel?: GlobalOptions['logLevel'],
+) => (command: Command) => Promise<void>;
+
+/** Builds the command line: the one declaration that `--help` and docs/cli.md are made from. `exit` takes the code of the command that ran. */
 export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
-  const program = new Command('patchbay')
+  const program = withGlobals(new Command('patchbay'))
     .description('One MCP endpoint in front of all your MCP servers.')
     .version(release())
     .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride();
-  const run =
-    <O extends GlobalOptions>(action: (options: O, io: Io) => Promise<ExitCode>) =>
-    async (options: O) =>
-      exit(await action(options, io));
-  withGlobals(program.command('serve', { isDefault: true }).description('run the gateway (the default)'))
-    .option('--json', 'print what was found as one JSON line')
-    .action(run<ServeOptions>(serve));
+  const run: Run =
+    <O extends GlobalOptions>(action: Action<O>, logLevel: GlobalOptions['logLevel'] = 'warn') =>
+    async (command) => {
+      const options = command.optsWithGlobals<O>();
+      exit(await action(options.logLevel === undefined ? { ...options, logLevel } : options, io));
+    };
+  addServe(program, run);
+  addCheck(program, run);
+  addListing(program, run, 'tools');
+  addListing(program, run, 'prompts');
+  addListing(program, run, 'resources');
+  addCall(program, run);
   return program;
 }
 
-/** The options that every command has. */
-export function withGlobals(command: Command): Command {
-  return command
+/** The options that every command takes, before its name or after it. */
+function withGlobals(program: Command): Command {
+  return program
     .addOption(
       new Option('-c, --config <file>', 'configuration file').default(DEFAULT_CONFIG).env('PATCHBAY_CONFIG'),
     )
@@ -35,12 +52,15 @@ export function withGlobals(command: Command): Command {
       new Option('--host <host>', 'address to listen on, instead of the configured one').env('PATCHBAY_HOST'),
     )
     .addOption(
-      new Option('--port <port>', 'port to listen on; 0 takes a free one')
+      new Option('--port <port>', 'port to listen on, instead of the configured one; 0 takes a free one')
         .env('PATCHBAY_PORT')
         .argParser(portOf),
     )
     .addOption(
-      new Option('--log-level <level>', 'least severe level to log').choices(LOG_LEVELS).default('info'),
+      new Option(
+        '--log-level <level>',
+        'least severe level to log to stderr; default: info for serve, warn for all others',
+      ).choices(LOG_LEVELS),
     );
 }
 
@@ -50,6 +70,105 @@ function portOf(text: string): number {
     throw new InvalidArgumentError('A port is a number from 0 to 65535.');
   }
   return port;
+}
+
+function addServe(program: Command, run: Run): void {
+  const start = run<ServeOptions>(serve, 'info');
+  program
+    .command('serve', { isDefault: true })
+    .summary('run the gateway (the default)')
+    .description('Runs the gateway until it gets SIGINT or SIGTERM.')
+    .option('--json', 'print what was found as one JSON line')
+    .addHelpText('after', examples('patchbay', 'patchbay serve -c team.yaml --port 8080'))
+    .allowExcessArguments()
+    .action((_: unknown, command: Command) => {
+      refuseWords(command, program);
+      return start(command);
+    });
+}
+
+/** The default command takes no argument, so a word that arrives at it was meant to be a command. */
+function refuseWords(command: Command, program: Command): void {
+  const [word] = command.args;
+  if (word !== undefined) {
+    const meant = nearest(
+      word,
+      program.commands.map((each) => each.name()),
+    );
+    program.error(
+      `error: unknown command '${word}'${meant === undefined ? '' : `\n(Did you mean ${meant}?)`}`,
+    );
+  }
+}
+
+function addCheck(program: Command, run: Run): void {
+  const start = run<CheckOptions>(check);
+  program
+    .command('check')
+    .summary('try the configuration and show what it leads to')
+    .description(
+      'Reads the configuration, connects to every upstream once without opening a port, and prints their state, the ' +
+        'merged catalog, and everything odd in it. Fails where an upstream that is not optional is not ready, or where ' +
+        'a finding is an error.',
+    )
+    .option('--json', 'print the report as JSON, mistakes in the configuration too')
+    .option('--strict-names', 'show the strict form of each name beside the dotted one')
+    .addHelpText('after', examples('patchbay check -c team.yaml', 'patchbay check --json | jq .findings'))
+    .action((_: unknown, command: Command) => start(command));
+}
+
+const LISTED: Readonly<Record<ItemsCommand, string>> = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources and resource templates',
+};
+
+function addListing(program: Command, run: Run, name: ItemsCommand): void {
+  const start = run<ItemsOptions>(listing(name));
+  program
+    .command(name)
+    .summary(`list the ${LISTED[name]}`)
+    .description(
+      `Lists the ${LISTED[name]} that clients are offered. Fails where an upstream that is not optional could not be ` +
+        'read; what the others offer is listed all the same.',
+    )
+    .option('--json', 'print them as JSON, as the gateway lists them')
+    .addOption(
+      new Option('--names <style>', 'style of the names, instead of the configured one').choices([
+        'dotted',
+        'strict',
+      ]),
+    )
+    .option('--upstream <id>', 'only those of one upstream, which is then needed, optional or not')
+    .addHelpText('after', examples(`patchbay ${name}`, `patchbay ${name} --upstream files --json`))
+    .action((_: unknown, command: Command) => start(command));
+}
+
+function addCall(program: Command, run: Run): void {
+  program
+    .command('call')
+    .summary('call one tool')
+    .description(
+      'Calls one tool and prints its result; progress goes to stderr. Fails where the tool or the protocol reports ' +
+        'an error: as text the error goes to stderr, with --json to stdout.',
+    )
+    .argument('<name>', 'name of the tool, dotted or strict')
+    .argument('[json]', 'arguments as a JSON object; - reads them from stdin', '{}')
+    .option('--json', 'print the whole result as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        `patchbay call files.list_directory '{"path": "/data"}'`,
+        'patchbay call memory.create_entities - < entities.json',
+      ),
+    )
+    .action((name: string, args: string, _: unknown, command: Command) =>
+      run<CallOptions>((options, io) => call({ name, args }, options, io))(command),
+    );
+}
+
+function examples(...lines: readonly string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
 }
 
 /** Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage or configuration. */
@@ -66,9 +185,15 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
       return thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
     }
     if (thrown instanceof ConfigError) {
-      io.err(`${thrown.logged ?? thrown.message}\n`);
+      io.err(`${thrown.logged ?? thrown.message}\n${isMissingFile(thrown) ? MISSING_FILE : ''}`);
       return EXIT.usage;
     }
     throw thrown;
   }
+}
+
+const MISSING_FILE = 'Name a configuration with --config FILE or PATCHBAY_CONFIG.\n';
+
+function isMissingFile({ cause }: ConfigError): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }

@@ -151,3 +151,19 @@ export const shutdown = section(
   { default: {}, description: 'How the gateway ends.' },
   { grace: duration('10s', 'Time for calls in flight to finish before they are cut.') },
 );
+
+export const questions = section(
+  {
+    default: {},
+    description: 'Calls that wait for an answer of the user (elicitation, sampling, roots).',
+  },
+  {
+    ttl: duration('5m', 'How long a call waits for its answers; then it is cancelled.', 1),
+    perPrincipal: whole({
+      minimum: 1,
+      default: 16,
+      description: 'Calls of one user that may wait at once; one more is refused.',
+    }),
+    rounds: whole({ minimum: 1, default: 10, description: 'Rounds of questions within one call.' }),
+  },
+);

@@ -7,6 +7,7 @@ import {
   listen,
   lists,
   naming,
+  questions,
   sessions,
   shutdown,
   streams,
@@ -50,6 +51,7 @@ export const SETTINGS = section(
     changes,
     sessions,
     streams,
+    questions,
     limits,
     shutdown,
     upstreams: mapping(

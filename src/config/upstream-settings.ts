@@ -49,6 +49,11 @@ const common = {
       description: 'Protocol version to speak; `auto` finds out and remembers.',
     }),
   ),
+  isolation: oneOf(['shared', 'user', 'session'], {
+    default: 'shared',
+    description:
+      'Who shares a connection to a server of the `initialize` era. `shared`: everybody, and the server has nobody to ask questions. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client. Servers of the 2026-07-28 era need none of this.',
+  }),
   instructions: flag(true, 'Whether its instructions become part of those of the gateway.'),
   timeouts: section(
     { default: {}, description: 'Longest waits.' },
@@ -60,6 +65,7 @@ const common = {
         1,
       ),
       call: duration('60s', 'For the answer to one request, or for the next sign of progress.', 1),
+      idle: duration('5m', 'After which an isolated connection that nobody uses is closed.', 1),
       total: duration('10m', 'For one request in all, however much progress it reports.', 1),
     },
   ),
@@ -73,6 +79,11 @@ const common = {
         description: 'Requests that may wait for their turn; more are refused at once.',
       }),
       maxMessageBytes: size('16MiB', 'Largest message taken from it.'),
+      connections: whole({
+        minimum: 1,
+        default: 32,
+        description: 'Isolated connections at once; where `isolation` is `shared` there are none.',
+      }),
     },
   ),
   cache: section(

@@ -22,12 +22,19 @@ export class Exchange {
     this.#options = options;
   }
 
-  /** A notice before the result. A client that takes no event stream gets none. */
-  notify(notice: RpcNotification): void {
-    if (this.#options.accepts.sse && !this.#options.reply.raw.writableEnded) {
-      this.#stream ??= this.#begin();
-      this.#stream.send(JSON.stringify(notice));
+  /** Something before the result, as JSON text. False where it cannot be heard: no event stream, or the client is gone. */
+  say(json: string): boolean {
+    const { accepts, reply } = this.#options;
+    if (!accepts.sse || reply.raw.writableEnded || reply.raw.destroyed) {
+      return false;
     }
+    this.#stream ??= this.#begin();
+    this.#stream.send(json);
+    return this.#stream.open;
+  }
+
+  notify(notice: RpcNotification): void {
+    this.say(JSON.stringify(notice));
   }
 
   /** The result. Nothing follows it. */

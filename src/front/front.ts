@@ -1,4 +1,5 @@
 import type { Authenticate } from '../access/authenticate.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Catalog } from '../catalog/snapshot.ts';
 import type { Swap } from '../catalog/store.ts';
@@ -22,6 +23,11 @@ export interface FrontOptions {
   readonly streams: Streams;
   readonly catalog: () => Catalog;
   readonly authenticate: Authenticate;
+  /** Upstream connections that belong to one session. */
+  readonly upstreams: {
+    notify(sid: string, method: string, params: JsonObject | undefined): Promise<void>;
+    release(sid: string): void;
+  };
   readonly readiness: () => Readiness;
   /** Which changes of a swap can be seen at an entrance. */
   readonly visibleChanges: (entrance: Entrance, swap: Swap) => readonly Change[];

@@ -4,11 +4,19 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject, stringAt } from '../base/json.ts';
 import { codecFor } from '../protocol/codec.ts';
 import { HEADERS, headerOf } from '../protocol/headers.ts';
-import { failure, type RpcId, type RpcMessage, type RpcRequest, result } from '../protocol/json-rpc.ts';
+import {
+  failure,
+  type RpcId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  result,
+} from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { negotiateLegacy } from '../protocol/versions.ts';
-import type { ClientFace, Entrance, RequestContext } from '../relay/context.ts';
+import type { ClientFace, Entrance, RequestContext, SessionFace } from '../relay/context.ts';
+import { askClient, takeAnswer } from './asking.ts';
 import { type EndpointRoute, entranceOf } from './entrance.ts';
 import { Exchange } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
@@ -92,6 +100,7 @@ async function modern(here: Visit, message: RpcRequest, version: string): Promis
   const context: RequestContext = {
     ...common(here, client, version, gone.signal),
     headers: request.headers,
+    session: undefined,
     notify: (notice) => exchange.notify(notice),
   };
   if (message.method === 'subscriptions/listen') {
@@ -121,10 +130,12 @@ function initialize(here: Visit, message: RpcRequest): FastifyReply {
 
 async function legacy(here: Visit, message: RpcMessage, session: Session): Promise<FastifyReply> {
   const { front, reply } = here;
-  if (!('method' in message) || !('id' in message)) {
-    if ('method' in message && message.method === 'notifications/cancelled') {
-      cancelCall(session, message.params?.['requestId']);
-    }
+  if (!('method' in message)) {
+    takeAnswer(session, message);
+    return reply.code(202).send();
+  }
+  if (!('id' in message)) {
+    await hear(front, message, session);
     return reply.code(202).send();
   }
   const cancelled = new AbortController();
@@ -134,6 +145,7 @@ async function legacy(here: Visit, message: RpcMessage, session: Session): Promi
   const context: RequestContext = {
     ...common(here, client, session.version, cancelled.signal),
     headers: undefined,
+    session: faceOf(session, exchange, front.settings.questions.ttl),
     notify: (notice) => exchange.notify(notice),
   };
   try {
@@ -142,6 +154,33 @@ async function legacy(here: Visit, message: RpcMessage, session: Session): Promi
     done();
   }
   return reply;
+}
+
+/** A notification of a legacy client. What means nothing here is taken all the same: it needs no answer. */
+async function hear(front: FrontOptions, message: RpcNotification, session: Session): Promise<void> {
+  if (message.method === 'notifications/cancelled') {
+    cancelCall(session, message.params?.['requestId']);
+  } else if (message.method === 'notifications/roots/list_changed') {
+    await front.upstreams.notify(session.sid, message.method, message.params);
+  }
+}
+
+/** How the relay reaches the client of this session: on the stream of its request, or on its newest stream of all. */
+function faceOf(session: Session, exchange: Exchange, ttlMs: number): SessionFace {
+  const { live } = session;
+  const aside = (json: string) => {
+    const stream = [...live.streams].at(-1);
+    stream?.send(json);
+    return stream?.open === true;
+  };
+  return {
+    sid: session.sid,
+    ask: (question) => askClient(session, question, (json) => exchange.say(json) || aside(json), ttlMs),
+    askAside: (question) => askClient(session, question, aside, ttlMs),
+    setLogLevel: (level) => {
+      live.logLevel = level;
+    },
+  };
 }
 
 function common(here: Visit, client: ClientFace, version: string, signal: AbortSignal) {
@@ -192,7 +231,9 @@ async function end(front: FrontOptions, request: Request, reply: FastifyReply): 
     return notOffered(reply);
   }
   const here = await visit(front, request, reply);
-  front.sessions.end(sessionOf(here, sessionId));
+  const session = sessionOf(here, sessionId);
+  front.sessions.end(session);
+  front.upstreams.release(session.sid);
   return reply.code(204).send();
 }
 

@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RpcId } from '../protocol/json-rpc.ts';
+import type { RpcId, RpcResponse } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { isLegacy } from '../protocol/versions.ts';
 import type { SseStream } from './sse-stream.ts';
@@ -30,6 +30,9 @@ interface Live {
   /** The streams opened by GET, the newest last: a notice goes to one of them only (2025-11-25, Multiple Connections). */
   readonly streams: Set<SseStream>;
   readonly calls: Map<RpcId, Set<AbortController>>;
+  /** Questions of servers that wait for this client, by the ids they were sent under. */
+  readonly questions: Map<unknown, (response: RpcResponse) => void>;
+  lastQuestion: number;
   logLevel: string | undefined;
   lastSeen: number;
 }
@@ -124,7 +127,7 @@ export class Sessions {
 
   #touch(sid: string): Live {
     const known = this.#live.get(sid);
-    const live = known ?? { streams: new Set(), calls: new Map(), logLevel: undefined, lastSeen: 0 };
+    const live = known ?? nothingOpen();
     live.lastSeen = Date.now();
     this.#live.delete(sid);
     this.#live.set(sid, live);
@@ -148,6 +151,17 @@ export class Sessions {
       }
     }
   }
+}
+
+function nothingOpen(): Live {
+  return {
+    streams: new Set(),
+    calls: new Map(),
+    questions: new Map(),
+    lastQuestion: 0,
+    logLevel: undefined,
+    lastSeen: 0,
+  };
 }
 
 function isQuiet(live: Live): boolean {

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/snapshot.ts';
 import { KINDS, type Kind } from '../protocol/model.ts';
-import type { LinkState, UpstreamStatus } from '../upstream/supervisor.ts';
+import type { LinkState, UpstreamStatus } from '../upstream/link.ts';
 
 /** ready: connected and its lists are read. stale: connected, but a list could not be read; the last one serves. */
 export type UpstreamState = Exclude<LinkState, 'connected'> | 'ready' | 'stale';
@@ -46,7 +46,8 @@ export function readiness(input: ReadinessInput): Readiness {
   const { statuses, catalog } = input;
   const on = [...statuses].filter(([, status]) => status.state !== 'off');
   const needed = on.filter(([id]) => !input.optional(id));
-  const unread = (id: string, status: UpstreamStatus) => status.state === 'connected' && !catalog.parts.has(id);
+  const unread = (id: string, status: UpstreamStatus) =>
+    status.state === 'connected' && !catalog.parts.has(id);
   const starting = needed.some(([id, status]) => !input.tried(id) || unread(id, status));
   const read = on.length === 0 || on.some(([id]) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]));
   const whole = needed.every(([id, status]) => stateOf(id, status, catalog) === 'ready');

@@ -4,23 +4,6 @@ import { KIND_FACTS, type Kind } from './model.ts';
 /** Server capabilities as an upstream declared them: read member by member, never trusted to be well formed. */
 export type ServerCapabilities = JsonObject;
 
-/** What each request needs of a server (spec: the capability sections of server/*). Methods not named need nothing. */
-const NEEDS: Readonly<Record<string, string>> = {
-  'tools/list': 'tools',
-  'tools/call': 'tools',
-  'prompts/list': 'prompts',
-  'prompts/get': 'prompts',
-  'resources/list': 'resources',
-  'resources/read': 'resources',
-  'resources/templates/list': 'resources',
-  'completion/complete': 'completions',
-};
-
-/** The server capability that `method` needs, or undefined where it needs none. */
-export function neededFor(method: string): string | undefined {
-  return NEEDS[method];
-}
-
 /** True when the server declared the capability. `tools: {}` declares it, `tools: false` or null does not. */
 export function declares(capabilities: ServerCapabilities, capability: string): boolean {
   return isObject(capabilities[capability]);
@@ -44,5 +27,6 @@ export function merge(servers: readonly ServerCapabilities[], pending: boolean):
     ...(pending || any('prompts') ? { prompts: { listChanged: true } } : {}),
     ...(pending || any('resources') ? { resources: { listChanged: true } } : {}),
     ...(any('completions') ? { completions: {} } : {}),
+    ...(any('logging') ? { logging: {} } : {}),
   };
 }

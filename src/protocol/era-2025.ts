@@ -14,6 +14,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/templates/list',
   'completion/complete',
+  'logging/setLevel',
 ]);
 
 /** Codes that only modern peers know (spec 2026-07-28: basic/index, Error Codes). */

@@ -25,3 +25,9 @@ export function logLevelReaches(
 export function isLogLevel(value: unknown): value is (typeof LEVELS)[number] {
   return LEVELS.some((level) => level === value);
 }
+
+/** True when `level` lets more through than `than`; any level does where none was set. */
+export function talksMore(level: string, than: string | undefined): boolean {
+  const rank = (name: string) => (LEVELS as readonly string[]).indexOf(name);
+  return than === undefined || rank(level) < rank(than);
+}

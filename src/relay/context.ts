@@ -8,6 +8,7 @@ import type { EraCodec } from '../protocol/era-codec.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
+import type { Question } from '../upstream/calls.ts';
 
 /** What the client is, as it says itself: labels and declarations, never a reason to trust it. */
 export interface ClientFace {
@@ -38,6 +39,18 @@ export interface RequestContext {
   readonly headers: HeaderMap | undefined;
   /** Sends a notice on the stream of this request, before its result. */
   readonly notify: (notice: RpcNotification) => void;
+  /** How to reach the client of a legacy session with a question of a server; undefined for modern clients. */
+  readonly session: SessionFace | undefined;
+}
+
+export interface SessionFace {
+  readonly sid: string;
+  /** Asks on the stream of this request. Rejects with an RpcRefusal when the client answers with an error. */
+  readonly ask: (question: Question) => Promise<JsonObject>;
+  /** Asks on the session's own stream, outside any request; rejects where the client keeps none open. */
+  readonly askAside: (question: Question) => Promise<JsonObject>;
+  /** `logging/setLevel`: holds for the session from its next request on. */
+  readonly setLogLevel: (level: string) => void;
 }
 
 export function viewFor(context: RequestContext): View {

@@ -1,13 +1,10 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
-import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
-import { logLevelReaches } from '../protocol/log-level.ts';
-import { META, metaOf } from '../protocol/meta.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
-import type { CallOptions } from '../upstream/calls.ts';
-import type { Fleet } from '../upstream/fleet.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
+import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
 import { type SeenUris, withExposedUris } from './seen-uris.ts';
@@ -15,18 +12,11 @@ import { type SeenUris, withExposedUris } from './seen-uris.ts';
 const HEADER_MISMATCH = -32020;
 
 export interface ForwardOptions {
-  readonly fleet: Fleet;
   readonly store: Store;
   readonly hello: Hello;
   readonly lookup: Lookup;
   readonly seen: SeenUris;
-}
-
-/** What one request is about, besides its params. */
-interface Target {
-  readonly upstream: string;
-  readonly method: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly conversation: Conversation;
 }
 
 /** Requests that one upstream answers. Only what the gateway owns is replaced; every other member passes untouched. */
@@ -67,8 +57,8 @@ export class Forward {
     return this.#send(target, { ...params, name: entry.original }, context);
   }
 
-  readResource(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { upstream, uri } = this.#options.lookup.resource(requiredString(params, 'uri'), context);
+  async readResource(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
+    const { upstream, uri } = await this.#options.lookup.resource(requiredString(params, 'uri'), context);
     return this.#send({ upstream, method: 'resources/read' }, { ...params, uri }, context);
   }
 
@@ -108,7 +98,7 @@ export class Forward {
       .find(({ item }) => item['uriTemplate'] === uri);
     const route =
       template === undefined
-        ? this.#options.lookup.resource(uri, context)
+        ? await this.#options.lookup.resource(uri, context)
         : { upstream: template.entry.upstream, uri: template.entry.original };
     return { upstream: route.upstream, ref: { ...ref, uri: route.uri } };
   }
@@ -133,29 +123,10 @@ export class Forward {
     return paramHeaders(marks, args);
   }
 
+  /** One request to its final result, or to the `input_required` that a modern client has to answer. */
   async #send(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
-    const { fleet } = this.#options;
-    const { upstream, method } = target;
-    const { timeouts } = fleet.settings(upstream);
-    const options: CallOptions = {
-      envelope: envelopeOf(context),
-      signal: context.signal,
-      timeoutMs: timeouts.call,
-      totalMs: timeouts.total,
-      progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
-      onNotice: (notice) => relayNotice(notice, params, context),
-      ...(target.headers === undefined ? {} : { headers: target.headers }),
-    };
-    const result = await fleet.call(upstream, method, params, options);
-    const { resultType } = result;
-    if (resultType !== undefined && resultType !== 'complete') {
-      // The gateway declared no client capability and no extension, so nothing but a final result is an answer.
-      throw new GatewayError('UPSTREAM_NOT_MCP', {
-        upstream,
-        logged: 'a result of a type that was not negotiated',
-      });
-    }
-    return this.#exposed(result, upstream, context);
+    const result = await this.#options.conversation.run(target, params, context);
+    return this.#exposed(result, target.upstream, context);
   }
 
   /** The result with its URIs as this client knows them; each is remembered as given to this principal. */
@@ -166,29 +137,5 @@ export class Forward {
       this.#options.seen.note(context.principal, exposed, { upstream, uri });
       return exposed;
     });
-  }
-}
-
-function envelopeOf(context: RequestContext) {
-  const { info, logLevel } = context.client;
-  return { clientInfo: info, clientCapabilities: {}, ...(logLevel === undefined ? {} : { logLevel }) };
-}
-
-/** Progress under the client's own token, and only where it gave one; log messages it wants to hear. */
-function relayNotice(
-  notice: { readonly jsonrpc: '2.0'; readonly method: string; readonly params?: JsonObject },
-  params: JsonObject,
-  context: RequestContext,
-): void {
-  if (notice.method === 'notifications/progress') {
-    const progressToken = metaOf(params)[META.progressToken];
-    if (progressToken !== undefined) {
-      context.notify({ ...notice, params: { ...notice.params, progressToken } });
-    }
-    return;
-  }
-  const level = stringAt(notice.params, 'level');
-  if (notice.method === 'notifications/message' && logLevelReaches(level, context)) {
-    context.notify(notice);
   }
 }

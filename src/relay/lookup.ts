@@ -27,54 +27,75 @@ export class Lookup {
   }
 
   /**
-   * The tool or prompt of that name. A name that is not there may have appeared since the last list, so its likely
-   * owner is asked once before the answer. Throws NAME_UNKNOWN.
+   * The tool or prompt of that name. One that is not there may belong to a server that is still starting, or may have
+   * appeared since the last list: its likely owner is waited for, and asked once, before the answer.
+   * Throws NAME_UNKNOWN, or UPSTREAM_DOWN where the likely owner was never reached, so nobody knows.
    */
   async entry(kind: 'tools' | 'prompts', name: string, context: RequestContext): Promise<Entry> {
-    const { store } = this.#options;
     const known = viewFor(context).find(kind, name);
     if (known !== undefined) {
       return known;
     }
-    for (const owner of this.#likelyOwners(name, context)) {
-      await store.refresh(owner, [kind]);
+    const { store, settings, hello } = this.#options;
+    const find = () => viewOf(store.current, context.entrance.selection).find(kind, name);
+    const owners = hello.visible(context.entrance).filter((id) => this.#mayOwn(id, name, context));
+    const patience = Math.max(0, ...owners.map((id) => settings.upstreams[id]?.timeouts.connect ?? 0));
+    await store.settled(owners, patience);
+    const started = find();
+    if (started !== undefined) {
+      return started;
     }
-    const found = viewOf(store.current, context.entrance.selection).find(kind, name);
+    await this.#refresh(kind, owners);
+    const found = find();
     if (found === undefined) {
-      context.log.info({ kind, name: name.slice(0, 128), reason: 'unknown' }, 'no such name');
-      throw new GatewayError('NAME_UNKNOWN', {
-        detail: `(${kind === 'tools' ? 'tool' : 'prompt'}: ${name.slice(0, 128)})`,
-      });
+      throw this.#notFound(kind, name, owners, context);
     }
     return found;
   }
 
-  /** Whose name this would be, if it existed: only to know whom to ask, never to route. */
-  #likelyOwners(name: string, context: RequestContext): readonly string[] {
-    const { settings, hello } = this.#options;
+  /** Whose name this would be, if it existed: only to know whom to ask and what to say, never to route. */
+  #mayOwn(id: string, name: string, context: RequestContext): boolean {
+    const { settings } = this.#options;
+    const namespace = settings.upstreams[id]?.namespace ?? id;
+    return context.entrance.selection.style === 'bare' || name.startsWith(namespace);
+  }
+
+  async #refresh(kind: 'tools' | 'prompts', owners: readonly string[]): Promise<void> {
     const now = Date.now();
-    const likely = hello.visible(context.entrance).filter((id) => {
-      const namespace = settings.upstreams[id]?.namespace ?? id;
-      const due = now - (this.#refreshedAt.get(id) ?? 0) >= REFRESH_EVERY_MS;
-      return (
-        due &&
-        hello.reachable(id) &&
-        (context.entrance.selection.style === 'bare' || name.startsWith(namespace))
-      );
-    });
-    for (const id of likely) {
+    const due = owners.filter(
+      (id) =>
+        this.#options.hello.reachable(id) && now - (this.#refreshedAt.get(id) ?? 0) >= REFRESH_EVERY_MS,
+    );
+    for (const id of due) {
       this.#refreshedAt.set(id, now);
     }
-    return likely;
+    await Promise.all(due.map((id) => this.#options.store.refresh(id, [kind])));
+  }
+
+  #notFound(
+    kind: 'tools' | 'prompts',
+    name: string,
+    owners: readonly string[],
+    context: RequestContext,
+  ): GatewayError {
+    const { store, hello } = this.#options;
+    const cut = name.slice(0, 128);
+    context.log.info({ kind, name: cut, reason: 'unknown' }, 'no such name');
+    const unread = owners.find((id) => !store.current.parts.has(id) && !hello.reachable(id));
+    return unread === undefined
+      ? new GatewayError('NAME_UNKNOWN', { detail: `(${kind === 'tools' ? 'tool' : 'prompt'}: ${cut})` })
+      : new GatewayError('UPSTREAM_DOWN', { upstream: unread });
   }
 
   /**
    * The owner of a resource: a listed URI, then a template that matches, then a URI that a result gave to this
    * principal, then the only server here that has resources at all. Throws URI_UNKNOWN with the URI in `data`.
    */
-  resource(uri: string, context: RequestContext): ResourceRoute {
-    const { hello, seen } = this.#options;
-    const route = viewFor(context).resource(uri) ?? seen.find(context.principal, uri);
+  async resource(uri: string, context: RequestContext): Promise<ResourceRoute> {
+    const { hello, seen, store, settings } = this.#options;
+    await store.settled(hello.visible(context.entrance), settings.lists.firstWait);
+    const view = viewOf(store.current, context.entrance.selection);
+    const route = view.resource(uri) ?? seen.find(context.principal, uri);
     const visible = hello.visible(context.entrance);
     if (route !== undefined && visible.includes(route.upstream)) {
       return route;

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcRequest } from '../protocol/json-rpc.ts';
 import { failure, result } from '../protocol/json-rpc.ts';
+import { isLogLevel } from '../protocol/log-level.ts';
 import { type CacheHints, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
 import type { RequestContext } from './context.ts';
 import type { Forward } from './forward.ts';
@@ -43,6 +44,7 @@ export class Relay {
     const { forward } = options;
     this.#handlers = new Map<string, Handler>([
       ['ping', async () => ({})],
+      ['logging/setLevel', async (params, context) => setLogLevel(options.hello, params, context)],
       ['tools/call', (params, context) => forward.callTool(params, context)],
       ['prompts/get', (params, context) => forward.getPrompt(params, context)],
       ['resources/read', (params, context) => forward.readResource(params, context)],
@@ -122,6 +124,19 @@ export class Relay {
     const status = codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200);
     return { status, json: JSON.stringify(failure(id, error)) };
   }
+}
+
+/** The level of one legacy session. Each of its requests carries it on, in the form of the upstream's era. */
+function setLogLevel(hello: Hello, params: JsonObject | undefined, context: RequestContext): JsonObject {
+  const level = params?.['level'];
+  if (!hello.offers(context.entrance, 'logging')) {
+    throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers logging.' });
+  }
+  if (!isLogLevel(level)) {
+    throw new GatewayError('PARAMS_INVALID', { detail: 'params.level is no log level.' });
+  }
+  context.session?.setLogLevel(level);
+  return {};
 }
 
 /** A failure that a model can act on, as the result of its call (spec: server/tools, Error Handling). */

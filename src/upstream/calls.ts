@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import type { RpcId, RpcNotification, RpcResponse } from '../protocol/json-rpc.ts';
@@ -17,6 +18,20 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Notices that belong to this call: its progress, and messages on its own stream. */
   readonly onNotice?: (notice: RpcNotification) => void;
+  /**
+   * A question of the upstream in the middle of this call, on a connection that is this client's own. Resolves with the
+   * result for the upstream; rejects with an RpcRefusal or a GatewayError. The silence timer rests meanwhile: people
+   * are slow.
+   */
+  readonly onQuestion?: (question: Question) => Promise<JsonObject>;
+}
+
+/** A request of a server to its client: elicitation, sampling or roots. */
+export interface Question {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  /** Aborts when the upstream takes the question back. */
+  readonly signal: AbortSignal;
 }
 
 /** One request that waits for its answer. Settled exactly once; later attempts change nothing. */
@@ -29,6 +44,8 @@ export interface Call {
   readonly reject: (reason: GatewayError) => void;
   /** Takes note of progress; false where it does not increase, as it must (case C-060). */
   advance(progress: number): boolean;
+  /** Lets the silence timer rest until the returned function is called; nests. */
+  hold(): () => void;
 }
 
 /** The requests of one connection that wait for an answer, each with ids and deadlines of the gateway's own. */
@@ -73,6 +90,7 @@ export class Calls {
     );
     cleanups.push(silence.cancel, total.cancel);
     let last = Number.NEGATIVE_INFINITY;
+    let held = 0;
     const call: Call = {
       id,
       method,
@@ -83,15 +101,30 @@ export class Calls {
       advance: (progress) => {
         const increased = progress > last;
         last = increased ? progress : last;
-        if (increased) {
+        if (increased && held === 0) {
           silence.restart();
         }
         return increased;
+      },
+      hold: () => {
+        held += 1;
+        silence.cancel();
+        return () => {
+          held -= 1;
+          if (held === 0 && this.#open.has(id)) {
+            silence.restart();
+          }
+        };
       },
     };
     this.#open.set(id, call);
     onAbort(options.signal, () => giveUp('CANCELLED', ''), cleanups);
     return call;
+  }
+
+  /** The call that has waited longest among those that can be asked: the likely cause of a question without origin. */
+  askable(): Call | undefined {
+    return [...this.#open.values()].find((call) => call.options.onQuestion !== undefined);
   }
 
   /** Settles whatever still waits. */

@@ -1,6 +1,7 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { declares } from '../protocol/capabilities.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
 import { standardHeaders } from '../protocol/headers.ts';
@@ -16,9 +17,11 @@ import {
   request,
   result,
 } from '../protocol/json-rpc.ts';
+import { talksMore } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Era } from '../protocol/model.ts';
-import { type Call, type CallOptions, Calls } from './calls.ts';
+import { type Call, type CallOptions, Calls, type Question } from './calls.ts';
+import { REFUSED, refusalOf } from './refusal.ts';
 import type { Transport } from './transport.ts';
 
 /** What the handshake settled. */
@@ -29,6 +32,8 @@ export interface Terms {
   readonly instructions: string | undefined;
   /** Self-reported: a label for logs and status. */
   readonly label: string;
+  /** A modern server that speaks `initialize` as well. */
+  readonly alsoLegacy: boolean;
 }
 
 /** What a connection tells its owner. */
@@ -37,6 +42,8 @@ export interface ConnectionEvents {
   notice(notice: RpcNotification): void;
   /** The transport ended; every pending call has been settled. */
   closed(reason: GatewayError): void;
+  /** A question while no call is under way. Absent on a shared connection, which has nobody to ask. */
+  readonly question?: ((question: Question) => Promise<JsonObject>) | undefined;
 }
 
 /**
@@ -49,6 +56,9 @@ export class Connection {
   readonly #log: Log;
   readonly #events: ConnectionEvents;
   readonly #calls: Calls;
+  /** Questions of the upstream that are being answered, by its own ids. */
+  readonly #asked = new Map<unknown, AbortController>();
+  #logLevel: string | undefined;
   #codec: EraCodec | undefined;
   #terms: Terms | undefined;
   #ended: GatewayError | undefined;
@@ -87,6 +97,20 @@ export class Connection {
     this.#terms = terms;
     this.#codec = codecFor(terms.version);
     this.#transport.agreed?.({ version: terms.version, era: terms.era });
+  }
+
+  /**
+   * Before a call whose client wants to hear log messages: a legacy server is told the level, and never made quieter
+   * again, since others may share the connection; what a client did not ask for is filtered on its way back.
+   */
+  async wantLogs(level: string, options: CallOptions): Promise<void> {
+    const { era, capabilities } = this.terms;
+    if (era === 'legacy' && declares(capabilities, 'logging') && talksMore(level, this.#logLevel)) {
+      this.#logLevel = level;
+      await this.request('logging/setLevel', { level }, options).catch((thrown: unknown) => {
+        this.#log.debug({ err: thrown, level }, 'the log level was not taken');
+      });
+    }
   }
 
   /** Opens the channel for notices that belong to no call, where the transport has one of its own. */
@@ -162,7 +186,7 @@ export class Connection {
   #receive(message: RpcMessage, origin: RpcId | undefined): void {
     if ('method' in message) {
       if ('id' in message) {
-        this.#answer(message);
+        this.#answer(message, origin);
       } else {
         this.#notice(message, origin);
       }
@@ -176,20 +200,49 @@ export class Connection {
     call.resolve(message);
   }
 
-  /** A shared connection declares no client capabilities: whatever is asked is refused at once (case C-069). */
-  #answer(message: RpcRequest): void {
-    const reply =
-      message.method === 'ping'
-        ? result(message.id, {})
-        : failure(message.id, { code: -32601, message: 'This client declared no such capability.' });
+  /**
+   * A shared connection declares no client capabilities: whatever is asked there is refused at once (cases C-067,
+   * C-069). On one client's own connection the question goes to the call on whose stream it came, else to the call
+   * that has waited longest, else to the client at large.
+   */
+  #answer(message: RpcRequest, origin: RpcId | undefined): void {
+    if (message.method === 'ping') {
+      this.#reply(result(message.id, {}));
+      return;
+    }
+    const call = this.#calls.get(origin) ?? this.#calls.askable();
+    const ask = call?.options.onQuestion ?? this.#events.question;
+    if (ask === undefined) {
+      this.#reply(failure(message.id, REFUSED));
+      return;
+    }
+    const withdrawn = new AbortController();
+    this.#asked.set(message.id, withdrawn);
+    const release = call?.hold();
+    ask({ method: message.method, params: message.params, signal: withdrawn.signal })
+      .then((answer) => result(message.id, answer))
+      .catch((thrown: unknown) => failure(message.id, refusalOf(thrown)))
+      .then((reply) => {
+        this.#asked.delete(message.id);
+        release?.();
+        this.#reply(reply);
+      })
+      .catch((thrown: unknown) => this.#log.error({ err: thrown }, 'a question was not answered'));
+  }
+
+  #reply(reply: RpcResponse): void {
     this.#transport.send(reply).catch((thrown: unknown) => {
-      this.#log.debug({ err: thrown, method: message.method }, 'an answer could not be sent');
+      this.#log.debug({ err: thrown }, 'an answer could not be sent');
     });
   }
 
   #notice(message: RpcNotification, origin: RpcId | undefined): void {
     if (message.method === 'notifications/progress') {
       this.#progress(message);
+      return;
+    }
+    if (message.method === 'notifications/cancelled') {
+      this.#asked.get(message.params?.['requestId'])?.abort();
       return;
     }
     const owner = this.#calls.get(origin ?? subscriptionOf(message));
@@ -217,6 +270,9 @@ export class Connection {
     }
     this.#ended = reason;
     this.#calls.endAll(reason);
+    for (const withdrawn of this.#asked.values()) {
+      withdrawn.abort();
+    }
     this.#events.closed(reason);
   }
 }

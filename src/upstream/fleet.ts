@@ -8,9 +8,11 @@ import { CHANGES, type Change, type Implementation } from '../protocol/model.ts'
 import type { CallOptions } from './calls.ts';
 import type { Terms } from './connection.ts';
 import { createHttpTransport } from './http.ts';
+import type { UpstreamStatus } from './link.ts';
+import type { Party } from './pool.ts';
 import { createSseTransport } from './sse-2024.ts';
 import { createStdioTransport } from './stdio.ts';
-import { Supervisor, type UpstreamStatus } from './supervisor.ts';
+import { Supervisor } from './supervisor.ts';
 import type { Transport } from './transport.ts';
 
 export interface FleetEvents {
@@ -61,7 +63,7 @@ export class Fleet {
   /** Starts every enabled upstream at once; returns without waiting for any. */
   start(): void {
     for (const supervisor of this.#supervisors.values()) {
-      supervisor.start();
+      supervisor.link.start();
     }
   }
 
@@ -82,27 +84,27 @@ export class Fleet {
 
   /** State of every upstream, those that are off included, in the order of the configuration. */
   statuses(): ReadonlyMap<string, UpstreamStatus> {
-    return new Map([...this.#supervisors].map(([id, supervisor]) => [id, supervisor.status]));
+    return new Map([...this.#supervisors].map(([id, supervisor]) => [id, supervisor.link.status]));
   }
 
   /** What the handshake settled, while connected. */
   terms(upstream: string): Terms | undefined {
-    return this.#supervisors.get(upstream)?.terms;
+    return this.#supervisors.get(upstream)?.link.terms;
   }
 
   /** Capabilities as declared last, also while the upstream is down; undefined where it was never reached. */
   capabilities(upstream: string): JsonObject | undefined {
-    return this.#supervisors.get(upstream)?.lastTerms?.capabilities;
+    return this.#supervisors.get(upstream)?.link.lastTerms?.capabilities;
   }
 
   /** Its own instructions for models, as given last. */
   instructions(upstream: string): string | undefined {
-    return this.#supervisors.get(upstream)?.lastTerms?.instructions;
+    return this.#supervisors.get(upstream)?.link.lastTerms?.instructions;
   }
 
   /** True while the first attempt has not ended: what this upstream can do is unknown. */
   isPending(upstream: string): boolean {
-    return this.#supervisors.get(upstream)?.tried === false;
+    return this.#supervisors.get(upstream)?.link.tried === false;
   }
 
   /** A client's call, in the upstream's lane. See {@link Supervisor.call}. */
@@ -111,8 +113,21 @@ export class Fleet {
     method: string,
     params: JsonObject | undefined,
     options: CallOptions,
+    party: Party,
   ): Promise<JsonObject> {
-    return this.#of(upstream).call(method, params, options);
+    return this.#of(upstream).call(method, params, options, party);
+  }
+
+  /** A notification of one session, on the connections that are its own. */
+  async notify(owner: string, method: string, params: JsonObject | undefined): Promise<void> {
+    await Promise.all([...this.#supervisors.values()].map((each) => each.notify(owner, method, params)));
+  }
+
+  /** A session has ended: the connections that were its own close. */
+  release(owner: string): void {
+    for (const supervisor of this.#supervisors.values()) {
+      supervisor.release(owner);
+    }
   }
 
   /** The gateway's own request, outside the lane. */

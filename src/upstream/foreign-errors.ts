@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import { GatewayError } from '../base/errors.ts';
 
 /** Errors of the network, of zlib, of pipes and of process starts, translated once, here, where they enter. */
@@ -15,8 +16,8 @@ const UNREACHED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'It did not accept a connection in time.',
 };
 const CERTIFICATE = /CERT|SELF_SIGNED|LEAF_SIGNATURE/;
-/** Not HTTP (llhttp), headers without end, or a body that is not compressed as it says (zlib, brotli). */
-const NOT_HTTP = /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|Z_|ERR_BROTLI|ERR__ERROR_|ERR_PADDING|ERR_BUFFER)/;
+/** Headers without end, or a body that is not compressed as it says (zlib, brotli). */
+const UNREADABLE = /^(?:UND_ERR_HEADERS_OVERFLOW|Z_|ERR_BROTLI|ERR__ERROR_|ERR_PADDING|ERR_BUFFER)/;
 
 export interface Occasion {
   readonly upstream: string;
@@ -34,7 +35,7 @@ export function fromNetwork(thrown: unknown, { upstream, sent }: Occasion): Gate
     // A header or path that cannot be written at all: ours or the configuration's fault, never the upstream's.
     return new GatewayError('INTERNAL', { upstream, cause: thrown });
   }
-  if (NOT_HTTP.test(code)) {
+  if (thrown instanceof errors.HTTPParserError || UNREADABLE.test(code)) {
     return new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged: code, cause: thrown });
   }
   if (sent) {

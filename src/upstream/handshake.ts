@@ -36,6 +36,7 @@ export async function probe(
 
 /** The terms of a modern upstream, from what it said of itself. */
 export function modernTerms(version: string, discovered: JsonObject): Terms {
+  const supported = discovered['supportedVersions'];
   const info = objectAt(objectAt(discovered, '_meta'), META.serverInfo) ?? objectAt(discovered, 'serverInfo');
   return {
     version,
@@ -43,6 +44,7 @@ export function modernTerms(version: string, discovered: JsonObject): Terms {
     capabilities: objectAt(discovered, 'capabilities') ?? {},
     instructions: stringAt(discovered, 'instructions'),
     label: labelOf(info),
+    alsoLegacy: Array.isArray(supported) && supported.some(isLegacy),
   };
 }
 
@@ -95,6 +97,7 @@ function legacyTerms(upstream: string, response: RpcResponse): Terms {
     capabilities: objectAt(result, 'capabilities') ?? {},
     instructions: stringAt(result, 'instructions'),
     label: labelOf(result['serverInfo']),
+    alsoLegacy: true,
   };
 }
 

@@ -61,7 +61,7 @@ export async function keepListening(listening: Listening): Promise<void> {
 }
 
 async function listenOnce(listening: Listening, position: StreamPosition): Promise<Outcome> {
-  const { upstream, maxMessageBytes, log } = listening;
+  const { upstream, maxMessageBytes, log, signal } = listening;
   const startedAt = position.lastEventId;
   let heard = false;
   try {
@@ -83,7 +83,9 @@ async function listenOnce(listening: Listening, position: StreamPosition): Promi
       },
     });
   } catch (thrown) {
-    log.debug({ err: thrown }, 'the stream of notices broke');
+    if (!signal.aborted) {
+      log.debug({ err: thrown }, 'the stream of notices broke');
+    }
     if (thrown instanceof GatewayError && REFUSALS.has(thrown.code)) {
       return { kind: 'refused', status: 0 };
     }

@@ -2,14 +2,15 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { after } from '../base/time.ts';
 import type { HttpUpstream } from '../config/settings.ts';
-import { HEADERS, headerOf } from '../protocol/headers.ts';
-import type { RpcId, RpcMessage, RpcRequest } from '../protocol/json-rpc.ts';
+import { HEADERS } from '../protocol/headers.ts';
+import { isRpcId, type RpcId, type RpcMessage, type RpcRequest } from '../protocol/json-rpc.ts';
 import { announced, judgeRefusal } from './http-answer.ts';
 import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
 import { createEndpoint, type Endpoint } from './http-endpoint.ts';
 import type { Answer } from './http-exchange.ts';
 import { keepListening } from './http-listen.ts';
 import { readReply } from './http-reply.ts';
+import { type Agreed, HttpSession } from './http-session.ts';
 import { Inbox } from './inbox.ts';
 import type { SendOptions, Transport, TransportSink } from './transport.ts';
 
@@ -34,10 +35,9 @@ class HttpTransport implements Transport {
   readonly #log: Log;
   readonly #endpoint: Endpoint;
   /** One for each POST under way: requests under their id, others under themselves. */
-  readonly #underWay = new Map<unknown, AbortController>();
+  readonly #underWay = new Map<RpcId | AbortController, AbortController>();
+  readonly #session = new HttpSession();
   #inbox: Inbox | undefined;
-  #terms: { readonly version: string; readonly era: 'modern' | 'legacy' } | undefined;
-  #session: string | undefined;
   #listening: AbortController | undefined;
   #ended: Promise<void> | undefined;
 
@@ -67,8 +67,8 @@ class HttpTransport implements Transport {
     this.#underWay.get(id)?.abort(new GatewayError('CANCELLED', { upstream: this.#upstream.id }));
   }
 
-  agreed(terms: { readonly version: string; readonly era: 'modern' | 'legacy' }): void {
-    this.#terms = terms;
+  agreed(terms: Agreed): void {
+    this.#session.agree(terms);
   }
 
   listen(): void {
@@ -86,7 +86,10 @@ class HttpTransport implements Transport {
       signal: listening.signal,
       log: this.#log,
       open: (lastEventId) => this.#get(lastEventId, listening.signal),
-      receive: (text) => inbox.receive(text),
+      receive: (text) => {
+        inbox.receive(text);
+        this.#dropSettled(inbox);
+      },
     });
   }
 
@@ -130,14 +133,12 @@ class HttpTransport implements Transport {
   ): Promise<void> {
     const initializing = message.method === INITIALIZE;
     if (initializing) {
-      // A new beginning: neither the id nor the version of an earlier session goes with it.
-      this.#session = undefined;
-      this.#terms = undefined;
+      this.#session.restart();
     }
-    const session = this.#session;
+    const session = this.#session.id;
     const answer = await this.#post(message, options, signal, onSent);
-    if (initializing && answer.status < 300) {
-      this.#session = headerOf(answer.headers, HEADERS.session);
+    if (initializing) {
+      this.#session.begin(answer.status, answer.headers);
     }
     try {
       await readReply(answer, {
@@ -147,10 +148,10 @@ class HttpTransport implements Transport {
         inbox,
         signal,
         sentSession: session !== undefined,
-        resume: this.#terms?.era === 'modern' ? undefined : (lastEventId) => this.#get(lastEventId, signal),
+        resume: this.#session.resumable ? (lastEventId) => this.#get(lastEventId, signal) : undefined,
       });
     } catch (thrown) {
-      this.#forgetLost(thrown, session);
+      this.#noteFailure(thrown, session);
       throw thrown;
     }
   }
@@ -169,14 +170,14 @@ class HttpTransport implements Transport {
         written = true;
         late = after(this.#upstream.timeouts.connect, () => control.abort(this.#closed('UPSTREAM_TIMEOUT')));
       };
-      const session = this.#session;
+      const session = this.#session.id;
       this.#post(message, options, control.signal, onSent)
         .then((answer) => this.#noteAnswer(answer, session))
         .catch((thrown: unknown) => {
           if (!written) {
             reject(toGatewayError(thrown));
           }
-          this.#forgetLost(thrown, session);
+          this.#noteFailure(thrown, session);
           this.#log.debug({ err: thrown }, 'a message that asks for no answer was not taken');
         })
         .finally(() => {
@@ -207,7 +208,7 @@ class HttpTransport implements Transport {
 
   #post(message: RpcMessage, options: SendOptions, signal: AbortSignal, onSent: () => void): Promise<Answer> {
     const headers = {
-      ...this.#standing(),
+      ...this.#session.headers,
       ...lowerCased(options.headers),
       accept: 'application/json, text/event-stream',
       'accept-encoding': ENCODINGS,
@@ -219,24 +220,15 @@ class HttpTransport implements Transport {
   /** An event stream: uncompressed, since proxies that compress tend to hold small events back. */
   #get(lastEventId: string | undefined, signal: AbortSignal): Promise<Answer> {
     const headers = {
-      ...this.#standing(),
+      ...this.#session.headers,
       ...(lastEventId === undefined ? {} : { [HEADERS.lastEvent]: lastEventId }),
       accept: 'text/event-stream',
     };
     return this.#endpoint.ask({ method: 'GET', headers, signal });
   }
 
-  #standing(): Record<string, string> {
-    return {
-      ...(this.#terms === undefined ? {} : { [HEADERS.version]: this.#terms.version }),
-      ...(this.#session === undefined ? {} : { [HEADERS.session]: this.#session }),
-    };
-  }
-
-  /** An ended session's id is never sent again; by now there may be a new one, which stays. */
-  #forgetLost(thrown: unknown, session: string | undefined): void {
-    if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION' && this.#session === session) {
-      this.#session = undefined;
+  #noteFailure(thrown: unknown, session: string | undefined): void {
+    if (this.#session.endedBy(thrown, session)) {
       this.#listening?.abort();
     }
   }
@@ -254,16 +246,25 @@ class HttpTransport implements Transport {
 
   /** Servers keep a session until they are told (C-049). 405 means that they do not want to be. */
   async #sayGoodbye(graceMs: number): Promise<void> {
-    if (this.#session === undefined || graceMs <= 0) {
+    if (this.#session.id === undefined || graceMs <= 0) {
       return;
     }
     try {
       const signal = AbortSignal.timeout(graceMs);
-      const answer = await this.#endpoint.ask({ method: 'DELETE', headers: this.#standing(), signal });
+      const answer = await this.#endpoint.ask({ method: 'DELETE', headers: this.#session.headers, signal });
       answer.body.destroy();
       this.#log.debug({ status: answer.status }, 'session ended');
     } catch (thrown) {
       this.#log.debug({ err: thrown }, 'the session could not be ended');
+    }
+  }
+
+  /** Some servers answer on the stream of notices; the request's own connection would stay open for nothing. */
+  #dropSettled(inbox: Inbox): void {
+    for (const [key, control] of this.#underWay) {
+      if (isRpcId(key) && !inbox.waitsFor(key)) {
+        control.abort(this.#closed('UPSTREAM_LOST'));
+      }
     }
   }
 

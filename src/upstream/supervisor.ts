@@ -1,123 +1,87 @@
 import PQueue from 'p-queue';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { Log } from '../base/log.ts';
-import { after, backoff } from '../base/time.ts';
-import type { UpstreamSettings } from '../config/settings.ts';
-import type { Envelope } from '../protocol/era-codec.ts';
-import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { CallOptions } from './calls.ts';
-import type { Connection, Terms } from './connection.ts';
-import { establish, type Memory } from './establish.ts';
-import { subscribe } from './subscribe.ts';
-import type { Transport } from './transport.ts';
+import type { Connection } from './connection.ts';
+import { inLane } from './lane.ts';
+import { Link, type LinkOptions } from './link.ts';
+import { type Party, Pool } from './pool.ts';
 
-/**
- * connecting: a handshake runs. connected: it is done. backoff: down, waiting for the next try. draining: being closed.
- * off: by configuration. Whether a connected upstream is ready is a question of its lists: see observe/status.ts.
- */
-export type LinkState = 'connecting' | 'connected' | 'backoff' | 'draining' | 'off';
-
-export interface UpstreamStatus {
-  readonly state: LinkState;
-  readonly era: 'modern' | 'legacy' | undefined;
-  /** ms since the epoch of the last change of state. */
-  readonly since: number;
-  /** Code and text of the last fault, fit to be shown; gone once the upstream is connected again. */
-  readonly lastError: string | undefined;
-}
-
-export interface SupervisorEvents {
-  /** Read its lists: after every handshake, and whenever changes may have been missed (case C-026). */
-  connected(): void;
-  /** Not reachable any more; the first time after having been connected. */
-  lost(): void;
-  /** The first attempt has failed: nothing is to be expected of it soon. */
-  failedFirst(): void;
-  notice(notice: RpcNotification): void;
-}
-
-export interface SupervisorOptions {
-  readonly settings: UpstreamSettings;
-  readonly transport: (sse: boolean) => Transport;
-  readonly envelope: Envelope;
-  readonly events: SupervisorEvents;
-  readonly log: Log;
-}
-
-/** A server that stayed up this long has recovered: the next crash starts the back-off anew (case C-033). */
-const STABLE_MS = 30_000;
-
-/** The life of one upstream: connects, reconnects with back-off, bounds its calls, and says what state it is in. */
+/** One upstream: its shared link, the connections that belong to single users, and the bounds of its calls. */
 export class Supervisor {
-  readonly #options: SupervisorOptions;
-  readonly #memory: Memory = { era: undefined, sse: false, hung: false };
+  readonly link: Link;
+  readonly #settings: LinkOptions['settings'];
   readonly #lane: PQueue;
-  #status: UpstreamStatus;
-  #connection: Connection | undefined;
-  #lastTerms: Terms | undefined;
-  #connecting: Promise<void> | undefined;
-  #attempts = 0;
-  #nextTryAt = 0;
-  #cancelTimer = () => {};
-  #closing: Promise<void> | undefined;
-  #wasUp = false;
-  #tried = false;
+  readonly #pool: Pool;
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options;
+  constructor(options: LinkOptions) {
+    this.link = new Link(options);
+    this.#settings = options.settings;
     this.#lane = new PQueue({ concurrency: options.settings.limits.concurrency });
-    const off = options.settings.enabled ? undefined : options.settings.disabledReason;
-    this.#status = {
-      state: options.settings.enabled ? 'connecting' : 'off',
-      era: undefined,
-      since: Date.now(),
-      lastError: off,
-    };
-  }
-
-  get status(): UpstreamStatus {
-    return this.#status;
-  }
-
-  /** What the handshake settled, while connected. */
-  get terms(): Terms | undefined {
-    return this.#connection?.terms;
-  }
-
-  /** What the last handshake settled, also while the upstream is down. */
-  get lastTerms(): Terms | undefined {
-    return this.#lastTerms;
-  }
-
-  /** True once the first attempt has ended. */
-  get tried(): boolean {
-    return this.#tried;
-  }
-
-  /** Starts connecting; never rejects and waits for nobody. */
-  start(): void {
-    if (this.#options.settings.enabled) {
-      void this.#connect();
-    }
+    this.#pool = new Pool({ ...options, sse: () => this.link.sse });
   }
 
   /**
-   * One call of a client: waits for a place, within the bounds of the configuration.
-   * Rejects with UPSTREAM_DOWN at once while there is no connection, UPSTREAM_BUSY when the queue is full.
+   * One call of a client: waits for a place, within the bounds of the configuration. A call that waits for a person
+   * gives its place back. Rejects with UPSTREAM_DOWN at once while there is no connection, UPSTREAM_BUSY when the
+   * queue is full, UPSTREAM_CONNECTIONS when the party would need one connection too many of its own.
    */
-  async call(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const { limits, id } = this.#options.settings;
+  async call(
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+    party: Party,
+  ): Promise<JsonObject> {
+    const { limits, id } = this.#settings;
     if (this.#lane.pending >= limits.concurrency && this.#lane.size >= limits.queue) {
       throw new GatewayError('UPSTREAM_BUSY', { upstream: id });
     }
-    return this.#lane.add(() => this.request(method, params, options));
+    return inLane(this.#lane, options, (watched) => this.#route(method, params, watched, party));
+  }
+
+  /** The shared connection, or the party's own where its questions need an owner. */
+  async #route(
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+    party: Party,
+  ): Promise<JsonObject> {
+    const { terms } = await this.link.connection();
+    const legacy = terms.era === 'legacy' || (terms.alsoLegacy && party.era === 'legacy');
+    if (this.#settings.isolation === 'shared' || !legacy) {
+      const { onQuestion: _nobodyToAsk, ...shared } = options;
+      return this.request(method, params, shared);
+    }
+    const work = async (connection: Connection) => {
+      await askForLogs(connection, options);
+      return connection.request(method, params, options);
+    };
+    try {
+      return await this.#pool.use(party, work);
+    } catch (thrown) {
+      // Refused before it acted: once more, on a new session (case C-039).
+      if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION') {
+        return this.#pool.use(party, work);
+      }
+      throw thrown;
+    }
+  }
+
+  /** A notification of one party, on its own connections. */
+  notify(owner: string, method: string, params: JsonObject | undefined): Promise<void> {
+    return this.#pool.notify(owner, method, params);
+  }
+
+  /** A session has ended: its own connections close. */
+  release(owner: string): void {
+    this.#pool.release(owner);
   }
 
   /** A request outside the lane: the gateway's own list walks must not wait behind slow calls. */
   async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const connection = this.#connection ?? (await this.#reconnecting());
+    const connection = await this.link.connection();
     try {
+      await askForLogs(connection, options);
       return await connection.request(method, params, options);
     } catch (thrown) {
       if (!(thrown instanceof GatewayError)) {
@@ -125,167 +89,26 @@ export class Supervisor {
       }
       if (thrown.code === 'UPSTREAM_SESSION') {
         // The upstream refused before it acted: a new session, and once more (case C-039).
-        const renewed = await this.#renew(connection);
+        const renewed = await this.link.renew(connection);
         return renewed.request(method, params, options);
       }
-      if (
-        thrown.code === 'UPSTREAM_DOWN' &&
-        connection === this.#connection &&
-        connection.ended === undefined
-      ) {
-        this.#lose(connection, thrown);
+      if (thrown.code === 'UPSTREAM_DOWN' && connection.ended === undefined) {
+        this.link.lose(connection, thrown);
       }
       throw thrown;
     }
   }
 
-  /** Ends the connection within `graceMs`. Idempotent; calls in flight end with an error. */
-  close(graceMs: number): Promise<void> {
-    this.#closing ??= this.#shutDown(graceMs);
-    return this.#closing;
+  /** Ends every connection within `graceMs`. Idempotent; calls in flight end with an error. */
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([this.link.close(graceMs), this.#pool.close(graceMs)]);
   }
+}
 
-  async #shutDown(graceMs: number): Promise<void> {
-    this.#cancelTimer();
-    this.#move('draining');
-    const connection = this.#connection;
-    this.#connection = undefined;
-    await connection?.close(graceMs);
-    await this.#connecting;
-    this.#move('off');
-  }
-
-  /** A call that meets a reconnect under way waits for it (bounded by the connect timeout); a back-off fails at once. */
-  async #reconnecting(): Promise<Connection> {
-    if (this.#status.state === 'connecting' && this.#wasUp) {
-      await this.#connecting;
-    }
-    if (this.#connection !== undefined) {
-      return this.#connection;
-    }
-    const wait = Math.max(0, this.#nextTryAt - Date.now());
-    throw new GatewayError('UPSTREAM_DOWN', {
-      upstream: this.#options.settings.id,
-      ...(this.#status.state === 'backoff' ? { data: { retryAfterMs: Math.ceil(wait) } } : {}),
-    });
-  }
-
-  /** One new session however many calls found the old one ended. */
-  async #renew(old: Connection): Promise<Connection> {
-    if (this.#connection === old) {
-      this.#connection = undefined;
-      this.#move('connecting');
-      // The session is gone already: nothing to say goodbye to, and no reason to wait for it.
-      void old.close(0);
-      await this.#connect();
-    } else {
-      await this.#connecting;
-    }
-    if (this.#connection === undefined) {
-      throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id });
-    }
-    return this.#connection;
-  }
-
-  #connect(): Promise<void> {
-    this.#connecting ??= this.#attempt().finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
-  }
-
-  async #attempt(): Promise<void> {
-    const { settings, log, envelope, transport } = this.#options;
-    this.#move('connecting');
-    try {
-      const connection = await establish({
-        settings,
-        memory: this.#memory,
-        transport,
-        envelope,
-        log,
-        events: {
-          notice: (notice) => this.#options.events.notice(notice),
-          closed: (reason) => this.#lose(connection, reason),
-        },
-      });
-      if (this.#closing !== undefined) {
-        await connection.close(settings.kind === 'stdio' ? settings.stop.grace : 0);
-        return;
-      }
-      this.#adopt(connection);
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
-  }
-
-  #adopt(connection: Connection): void {
-    const { log } = this.#options;
-    const { era, version, label } = connection.terms;
-    this.#connection = connection;
-    this.#lastTerms = connection.terms;
-    this.#tried = true;
-    this.#wasUp = true;
-    const upSince = Date.now();
-    this.#cancelTimer();
-    this.#cancelTimer = after(STABLE_MS, () => {
-      this.#attempts = 0;
-    });
-    log.info({ era, version, server: label, ms: upSince - this.#status.since }, 'connected');
-    this.#move('connected');
-    const read = () => {
-      if (this.#connection === connection) {
-        this.#options.events.connected();
-      }
-    };
-    if (era === 'modern') {
-      const { settings, envelope } = this.#options;
-      subscribe({ connection, settings, envelope, log, read });
-    } else {
-      read();
-    }
-  }
-
-  #lose(connection: Connection, reason: GatewayError): void {
-    if (this.#connection !== connection || this.#closing !== undefined) {
-      return;
-    }
-    this.#connection = undefined;
-    void connection.close(0);
-    this.#fail(reason);
-  }
-
-  #fail(thrown: unknown): void {
-    const { log, settings, events } = this.#options;
-    if (this.#closing !== undefined) {
-      return;
-    }
-    const error = thrown instanceof GatewayError ? thrown : new GatewayError('INTERNAL', { cause: thrown });
-    const retryAfter = error.data?.['retryAfterMs'];
-    const wait = Math.max(
-      backoff(this.#attempts, settings.restart.base, settings.restart.cap),
-      typeof retryAfter === 'number' ? retryAfter : 0,
-    );
-    this.#attempts += 1;
-    this.#nextTryAt = Date.now() + wait;
-    this.#move('backoff', `${error.code}: ${error.message}`);
-    log.warn({ err: error, attempt: this.#attempts, retryInMs: Math.round(wait) }, 'not reachable');
-    this.#cancelTimer();
-    this.#cancelTimer = after(wait, () => void this.#connect());
-    if (this.#wasUp) {
-      this.#wasUp = false;
-      events.lost();
-    } else if (!this.#tried) {
-      this.#tried = true;
-      events.failedFirst();
-    }
-  }
-
-  #move(state: LinkState, lastError?: string): void {
-    const keep =
-      state === 'connecting' || state === 'draining' || state === 'off' ? this.#status.lastError : lastError;
-    const era = this.#connection?.terms.era ?? this.#memory.era;
-    const since = state === this.#status.state ? this.#status.since : Date.now();
-    this.#status = { state, era, since, lastError: keep };
+async function askForLogs(connection: Connection, options: CallOptions): Promise<void> {
+  const { logLevel } = options.envelope;
+  if (logLevel !== undefined) {
+    const { onQuestion: _none, onNotice: _nobody, ...plain } = options;
+    await connection.wantLogs(logLevel, plain);
   }
 }

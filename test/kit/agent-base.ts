@@ -25,6 +25,8 @@ export interface Wire {
   send(request: {
     readonly method: string;
     readonly headers: HeaderChanges;
+    /** Of this one request: they win over everything else. */
+    readonly own?: HeaderChanges | undefined;
     readonly body?: unknown;
     readonly id?: RpcId;
     readonly onMessage?: (message: JsonObject) => void;
@@ -44,8 +46,8 @@ export function createWire(url: string, always: HeaderChanges = {}): Wire {
       ids += 1;
       return ids - 1;
     },
-    send({ method, headers, body, id, onMessage }) {
-      const merged = { ...headers, ...always };
+    send({ method, headers, own, body, id, onMessage }) {
+      const merged = { ...headers, ...always, ...own };
       const sent = Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== null);
       const started = exchange(target, {
         method,
@@ -108,7 +110,8 @@ export function createAgent(wire: Wire, options: AgentOptions, parts: EraParts):
     const dressed = parts.dress(method, params, ask);
     return wire.send({
       method: 'POST',
-      headers: { ...JSON_POST, ...dressed.headers, ...ask.headers },
+      headers: { ...JSON_POST, ...dressed.headers },
+      own: ask.headers,
       body: { jsonrpc: '2.0', id, method, params: dressed.params },
       id,
       onMessage: (message) => {
@@ -140,7 +143,8 @@ export function createAgent(wire: Wire, options: AgentOptions, parts: EraParts):
       const body = { jsonrpc: '2.0', method, params: dressed.params };
       return wire.send({
         method: 'POST',
-        headers: { ...JSON_POST, ...dressed.headers, ...ask.headers },
+        headers: { ...JSON_POST, ...dressed.headers },
+        own: ask.headers,
         body,
       }).done;
     },
@@ -170,12 +174,12 @@ export function createAgent(wire: Wire, options: AgentOptions, parts: EraParts):
     cancel: parts.cancel,
     listen: (filter = { tools: true, prompts: true, resources: true }, ask = {}) =>
       parts.listen(agent, filter, ask),
-    post: (body, headers = {}) =>
-      wire.send({ method: 'POST', headers: { ...JSON_POST, ...headers }, body }).done,
+    post: (body, headers = {}) => wire.send({ method: 'POST', headers: JSON_POST, own: headers, body }).done,
     http: (method, headers = {}) =>
       wire.send({
         method,
-        headers: { ...parts.plainHeaders, ...headers },
+        headers: parts.plainHeaders,
+        own: headers,
         onMessage: (message) => {
           if ('method' in message && 'id' in message) {
             respond(message, options.answers ?? {}).catch(() => undefined);

@@ -4,7 +4,7 @@ import type { Era, Kind } from '../../src/protocol/model.ts';
 import type { Answer, Exchange } from './http-exchange.ts';
 import type { MessageMatch } from './message-queue.ts';
 
-export type { Answer, Exchange };
+export type { Answer };
 
 /** A header that is null is not sent, not even where the agent would send it by itself. */
 export type HeaderChanges = Readonly<Record<string, string | null>>;

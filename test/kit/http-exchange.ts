@@ -15,7 +15,7 @@ export interface WireRequest {
 }
 
 /** One server-sent event as it came; `id` and `retry` only where the server gave them. */
-export interface WireEvent {
+interface WireEvent {
   readonly id?: string;
   readonly event?: string;
   readonly data: string;

@@ -21,6 +21,8 @@ export interface ScriptedHttp extends ScriptedUpstream {
   forgetSessions(): void;
   /** Cuts every open SSE stream; sessions live on. */
   dropStreams(): void;
+  /** Cuts every connection without notice; the server goes on listening, sessions live on. */
+  dropConnections(): void;
   /** Stops listening and cuts every connection: the port refuses. */
   kill(): Promise<void>;
   /** Kills it if it lives, then listens again on the same port with no session left, and with a changed script. */
@@ -91,6 +93,7 @@ export async function startHttpUpstream(
     endListens: (how) => running.core.endListens(how),
     forgetSessions: () => running.filling.forgetSessions(),
     dropStreams: () => running.filling.dropStreams(),
+    dropConnections: () => cut(running.sockets),
     kill,
     async restart(patch = {}) {
       await kill();
@@ -133,8 +136,12 @@ async function listen(script: Script, recorder: Recorder, port: number): Promise
 function stop({ server, sockets }: Running): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    for (const socket of sockets) {
-      socket.destroy();
-    }
+    cut(sockets);
   });
+}
+
+function cut(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) {
+    socket.destroy();
+  }
 }

@@ -24,7 +24,7 @@ export interface PipeOptions {
 }
 
 /** A response over the pipe. */
-export interface PipeAnswer {
+interface PipeAnswer {
   readonly result?: JsonObject;
   readonly error?: RpcErrorObject;
 }

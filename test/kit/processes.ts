@@ -25,7 +25,7 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   }
 }
 
-export function allProcesses(): readonly ProcessFacts[] {
+function allProcesses(): readonly ProcessFacts[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => processFacts(Number(name)) ?? []);

@@ -8,11 +8,11 @@ export interface UntilOptions {
   readonly after?: number;
   /** How many of them; default 1. */
   readonly times?: number;
-  /** ms before it rejects with a list of what did come; default 5000. */
+  /** ms before it rejects with a list of what did come; default PATIENCE. */
   readonly timeout?: number;
 }
 
-export type Matches = (entry: Recorded) => boolean;
+type Matches = (entry: Recorded) => boolean;
 
 /** Everything an upstream received, in order, and promises for what it is still to receive. */
 export interface Recorder {

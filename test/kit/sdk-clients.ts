@@ -37,7 +37,7 @@ export interface SdkOptions {
   readonly answers?: Answers;
 }
 
-export interface SdkCallOptions {
+interface SdkCallOptions {
   readonly onProgress?: (progress: JsonObject) => void;
   readonly signal?: AbortSignal;
 }

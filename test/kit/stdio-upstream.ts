@@ -21,6 +21,8 @@ export interface ScriptedStdio extends ScriptedUpstream {
   readonly args: readonly string[];
   /** Must reach the child: it names the control port. */
   readonly env: Readonly<Record<string, string>>;
+  /** Command and arguments as one line for `sh -c`, to wrap the server as npx and others do. */
+  readonly shellLine: string;
   /** Process ids of the children that live now, oldest first. */
   readonly pids: readonly number[];
   /** Every process id there ever was. */
@@ -128,6 +130,7 @@ export async function startStdioUpstream(
     command,
     args,
     env,
+    shellLine: [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' '),
     config: { command, args, env, ...config },
     get script() {
       return current;

@@ -4,7 +4,7 @@ import type { Commands } from '../fixtures/upstreams/scripted-peer.ts';
 import type { Script } from '../fixtures/upstreams/scripted-script.ts';
 import type { Recorded, Recorder, UntilOptions } from './recorder.ts';
 
-export type { Behaviour, Fault, Script } from '../fixtures/upstreams/scripted-script.ts';
+export type { Script } from '../fixtures/upstreams/scripted-script.ts';
 
 /** A running scripted upstream in the hands of a test; the same for a child process and for an HTTP server. */
 export interface ScriptedUpstream

@@ -1,5 +1,5 @@
 import type { ListPart, UpstreamPart } from '../../../src/catalog/part.ts';
-import { repairItems } from '../../../src/catalog/repair.ts';
+import { startRepair } from '../../../src/catalog/repair.ts';
 import type { Item, Kind } from '../../../src/protocol/model.ts';
 
 /** Short ways to say what an upstream offers. */
@@ -14,6 +14,13 @@ export function resource(uri: string, more: Item = {}): Item {
 
 export function template(uriTemplate: string, more: Item = {}): Item {
   return { uriTemplate, name: uriTemplate, ...more };
+}
+
+/** A list that came in one page. */
+export function repairItems(kind: Kind, raw: readonly unknown[]) {
+  const repair = startRepair(kind);
+  repair.add(raw);
+  return repair.done();
 }
 
 export function list(kind: Kind, raw: readonly unknown[], more: Partial<ListPart> = {}): ListPart {

@@ -4,9 +4,8 @@ import {
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
-import { repairItems } from '../../../src/catalog/repair.ts';
 import { mendInputSchema } from '../../../src/catalog/schema.ts';
-import { tool } from './parts.ts';
+import { repairItems, tool } from './parts.ts';
 
 const ids = (findings: readonly { id: string }[]) => findings.map((finding) => finding.id);
 

@@ -13,7 +13,11 @@ function windows(command: string, args: readonly string[] = []): CommandQuery {
     upstream: 'up',
     command,
     args,
-    env: { Path: 'C:\\Program Files\\nodejs;C:\\tools', PATHEXT: '.COM;.EXE;.BAT;.CMD', ComSpec: 'C:\\cmd.exe' },
+    env: {
+      Path: 'C:\\Program Files\\nodejs;C:\\tools',
+      PATHEXT: '.COM;.EXE;.BAT;.CMD',
+      ComSpec: 'C:\\cmd.exe',
+    },
     cwd: 'D:\\work',
     platform: 'win32',
     exists: (path) => [...files].some((file) => file.toLowerCase() === path.toLowerCase()),
@@ -73,21 +77,36 @@ describe('command resolution', () => {
   });
 
   it('C-038: a batch file runs through cmd.exe, and every argument arrives as given', () => {
-    const args = ['-y', 'a b', '&calc', '%PATH%', '"', 'x"&calc', 'back\\', 'b\\\\"q', '^', '!v!', '', '(a|b)<c>d;e,f'];
+    const args = [
+      '-y',
+      'a b',
+      '&calc',
+      '%PATH%',
+      '"',
+      'x"&calc',
+      'back\\',
+      'b\\\\"q',
+      '^',
+      '!v!',
+      '',
+      '(a|b)<c>d;e,f',
+    ];
     const launch = resolveCommand(windows('npx', args));
     expect(launch.file).toBe('C:\\cmd.exe');
     expect(launch.verbatim).toBe(true);
     expect(launch.args.slice(0, 3)).toEqual(['/d', '/s', '/c']);
     const line = launch.args[3]?.slice(1, -1) ?? '';
     // Nothing special stands without a caret, so cmd.exe sees no quote, no operator and no variable in either reading.
-    expect(line.replace(/\^./g, "")).not.toMatch(/[&|<>"%!();,]/);
+    expect(line.replace(/\^./g, '')).not.toMatch(/[&|<>"%!();,]/);
     const batchLine = unescapeOnce(line).slice('C:\\Program Files\\nodejs\\npx.cmd '.length);
     expect(batchLine.replace(/\^./g, '')).not.toMatch(/[&|<>"%!();,]/);
     expect(argv(unescapeOnce(batchLine))).toEqual(args);
   });
 
   it('C-038: a line break, which cmd.exe cannot be given, is refused', () => {
-    expect(() => resolveCommand(windows('npx', ['a\nb']))).toThrowError(expect.objectContaining({ code: 'UPSTREAM_COMMAND' }));
+    expect(() => resolveCommand(windows('npx', ['a\nb']))).toThrowError(
+      expect.objectContaining({ code: 'UPSTREAM_COMMAND' }),
+    );
   });
 
   it('C-038: files beside the working folder and missing ones on Windows', () => {
@@ -104,7 +123,12 @@ describe('command resolution', () => {
   });
 
   it('C-038: the error names the bare command; the searched PATH is for the log alone', () => {
-    const error = commandNotFound({ upstream: 'up', command: '/opt/secret/npx', env: { PATH: '/bin:/x' }, platform: 'linux' });
+    const error = commandNotFound({
+      upstream: 'up',
+      command: '/opt/secret/npx',
+      env: { PATH: '/bin:/x' },
+      platform: 'linux',
+    });
     expect(error.message).toContain('command not found: npx');
     expect(error.message).not.toContain('/opt');
     expect(error.message).not.toContain('/bin');

@@ -26,7 +26,8 @@ const own = {
 
 describe('environment of a child', () => {
   it('C-037: passes what programs need, never the secrets of the gateway', () => {
-    const { GW_SECRET, AWS_SECRET_ACCESS_KEY, NODE_OPTIONS, PATCHBAY_SEALING_KEY, SystemRoot, ...harmless } = own;
+    const { GW_SECRET, AWS_SECRET_ACCESS_KEY, NODE_OPTIONS, PATCHBAY_SEALING_KEY, SystemRoot, ...harmless } =
+      own;
     expect(childEnvironment(own, { env: {}, passEnv: [] }, 'linux')).toEqual(harmless);
   });
 

@@ -23,15 +23,18 @@ describe('line reader', () => {
   const text = 'read—é🎉';
   const bytes = Buffer.from(`${text}\n\r\n${text}${text}\r\nlast`, 'utf8');
 
-  it.each([1, 2, 3, 5, 7, bytes.length])('C-029: lines are bit-exact when bytes come %i at a time', (size) => {
-    const { reader, lines } = collect(100_000);
-    for (const piece of inPieces(bytes, size)) {
-      reader.push(Buffer.from(piece));
-    }
-    expect(lines).toEqual([text, text + text]);
-    reader.end();
-    expect(lines).toEqual([text, text + text, 'last']);
-  });
+  it.each([1, 2, 3, 5, 7, bytes.length])(
+    'C-029: lines are bit-exact when bytes come %i at a time',
+    (size) => {
+      const { reader, lines } = collect(100_000);
+      for (const piece of inPieces(bytes, size)) {
+        reader.push(Buffer.from(piece));
+      }
+      expect(lines).toEqual([text, text + text]);
+      reader.end();
+      expect(lines).toEqual([text, text + text, 'last']);
+    },
+  );
 
   it('C-029: a border of 65,536 bytes inside a character harms nothing', () => {
     const { reader, lines } = collect(1_000_000);

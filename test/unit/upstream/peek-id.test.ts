@@ -23,11 +23,17 @@ describe('id of a response of which only the ends are known', () => {
   it.each([
     ['a nested id at the start', `{"result":{"id":5,"text":"${filler}"}}`],
     ['a nested id at the end', `{"result":{"text":"${filler}","id":5}}`],
-    ['a request of the peer', `{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"t":"${filler}"}}`],
+    [
+      'a request of the peer',
+      `{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"t":"${filler}"}}`,
+    ],
     ['a request with its id last', `{"method":"x","params":{"t":"${filler}"},"id":7}`],
     ['a request whose method is out of sight', `{"id":7,"params":{"t":"${filler}"},"method":"x"}`],
     ['an id inside a string at the end', `{"result":{"t":"${filler},\\"id\\":5}"}}`],
-    ['an id that is cut', `{"x":"${'x'.repeat(KEPT - 12)}","id":123456,"result":"${filler}"}`.slice(0, KEPT - 3)],
+    [
+      'an id that is cut',
+      `{"x":"${'x'.repeat(KEPT - 12)}","id":123456,"result":"${filler}"}`.slice(0, KEPT - 3),
+    ],
     ['null', `{"id":null,"result":"${filler}"}`],
     ['a fraction', `{"id":1.5,"result":"${filler}"}`],
     ['no object', filler],

@@ -20,7 +20,9 @@ function isGone(pid: number): boolean {
 }
 
 async function start(upstream: Parameters<typeof stdioUpstream>, log: Log = SILENT) {
-  const { transport, sink } = await opened(createStdioTransport({ upstream: stdioUpstream(...upstream), log }));
+  const { transport, sink } = await opened(
+    createStdioTransport({ upstream: stdioUpstream(...upstream), log }),
+  );
   const call = (id: RpcId, method: string, params: Record<string, unknown> = {}) =>
     transport.send(request(id, method, params));
   return { transport, sink, call };
@@ -55,7 +57,10 @@ describe('a child that ends', () => {
   });
 
   it('delivers what it wrote right before', async () => {
-    const { sink } = await start(['sh', ['-c', 'printf \'{"jsonrpc":"2.0","method":"notifications/last"}\'']]);
+    const { sink } = await start([
+      'sh',
+      ['-c', 'printf \'{"jsonrpc":"2.0","method":"notifications/last"}\''],
+    ]);
     await sink.end();
     expect(sink.calls()).toHaveLength(1);
   });
@@ -93,7 +98,9 @@ describe('starting', () => {
     const failed = createStdioTransport({ upstream, log: SILENT }).open(sink);
     await expect(failed).rejects.toMatchObject({ code: 'UPSTREAM_COMMAND', upstream: 'up' });
     await expect(failed).rejects.toThrowError('command not found: no-such-command-here');
-    await expect(failed).rejects.toMatchObject({ logged: expect.stringContaining(process.env['PATH'] ?? '?') });
+    await expect(failed).rejects.toMatchObject({
+      logged: expect.stringContaining(process.env['PATH'] ?? '?'),
+    });
     expect(sink.ends).toEqual([]);
   });
 
@@ -105,7 +112,9 @@ describe('starting', () => {
   });
 
   it('a file that is no program rejects', async () => {
-    const failed = createStdioTransport({ upstream: stdioUpstream(CHILD, []), log: SILENT }).open(new Recorder());
+    const failed = createStdioTransport({ upstream: stdioUpstream(CHILD, []), log: SILENT }).open(
+      new Recorder(),
+    );
     await expect(failed).rejects.toMatchObject({ code: 'UPSTREAM_COMMAND' });
   });
 
@@ -168,7 +177,10 @@ describe('stopping', () => {
     await call(2, 'never');
     await Promise.all([transport.close(5_000), transport.close(5_000)]);
     expect(sink.ends).toHaveLength(1);
-    expect(sink.ends[0]).toMatchObject({ code: 'UPSTREAM_LOST', logged: expect.stringContaining('exit code 0') });
+    expect(sink.ends[0]).toMatchObject({
+      code: 'UPSTREAM_LOST',
+      logged: expect.stringContaining('exit code 0'),
+    });
   });
 
   it('ends a child that ignores EOF and SIGTERM', async () => {

@@ -7,6 +7,11 @@ import type { HttpUpstream, StdioUpstream } from '../../../src/config/settings.t
 import type { RpcId, RpcMessage } from '../../../src/protocol/json-rpc.ts';
 import type { Transport, TransportSink } from '../../../src/upstream/transport.ts';
 
+/** Timeouts with a short one for connecting. */
+export function impatient(connect: number): HttpUpstream['timeouts'] {
+  return { ...common.timeouts, connect };
+}
+
 /** A sink that remembers, and lets a test wait for what becomes of one request. */
 export class Recorder implements TransportSink {
   readonly heard: { message: RpcMessage; origin: RpcId | undefined }[] = [];
@@ -31,7 +36,9 @@ export class Recorder implements TransportSink {
 
   /** The answers to one request, however many. */
   answers(id: RpcId): RpcMessage[] {
-    return this.heard.map(({ message }) => message).filter((message) => !('method' in message) && message.id === id);
+    return this.heard
+      .map(({ message }) => message)
+      .filter((message) => !('method' in message) && message.id === id);
   }
 
   /** Messages that are no answers. */
@@ -59,7 +66,8 @@ export class Recorder implements TransportSink {
   async result(id: RpcId): Promise<Record<string, unknown>> {
     const outcome = await this.outcome(id);
     if (outcome instanceof Error || !('result' in outcome)) {
-      const why = outcome instanceof Error ? `${outcome.message} ${JSON.stringify(outcome)}` : JSON.stringify(outcome);
+      const why =
+        outcome instanceof Error ? `${outcome.message} ${JSON.stringify(outcome)}` : JSON.stringify(outcome);
       throw new Error(`${id} has no result: ${why}`, { cause: outcome });
     }
     return outcome.result;
@@ -94,8 +102,9 @@ const common = {
   namespace: 'up',
   protocol: 'auto',
   instructions: true,
-  timeouts: { connect: 5_000, probe: 1_000, call: 60_000, total: 600_000 },
-  limits: { concurrency: 16, queue: 256, maxMessageBytes: 1_048_576 },
+  isolation: 'shared',
+  timeouts: { connect: 5_000, probe: 1_000, call: 60_000, idle: 300_000, total: 600_000 },
+  limits: { concurrency: 16, queue: 256, maxMessageBytes: 1_048_576, connections: 32 },
   cache: { ttl: 1_000, staleFor: 1_000 },
   restart: { base: 5, cap: 10 },
   stop: { grace: 3_000 },
@@ -110,7 +119,16 @@ export function stdioUpstream(
   args: readonly string[],
   changes: Partial<StdioUpstream> = {},
 ): StdioUpstream {
-  return { ...common, kind: 'stdio', command, args: [...args], env: {}, passEnv: [], cwd: process.cwd(), ...changes };
+  return {
+    ...common,
+    kind: 'stdio',
+    command,
+    args: [...args],
+    env: {},
+    passEnv: [],
+    cwd: process.cwd(),
+    ...changes,
+  };
 }
 
 /** Opens a transport and closes it after the test. */
@@ -140,7 +158,7 @@ export interface HttpPeer {
 
 /** A real HTTP server on a free port, ended after the test. */
 export async function startHttpPeer(
-  respond: (seen: Seen, response: ServerResponse, request: IncomingMessage) => void,
+  respond: (seen: Seen, response: ServerResponse, request: IncomingMessage) => unknown,
 ): Promise<HttpPeer> {
   const seen: Seen[] = [];
   const listener: RequestListener = (request, response) => {
@@ -156,7 +174,7 @@ export async function startHttpPeer(
         message: body === '' ? undefined : JSON.parse(body),
       };
       seen.push(one);
-      respond(one, response, request);
+      void respond(one, response, request);
     });
   };
   const server = createServer(listener);
@@ -175,7 +193,9 @@ export async function startHttpPeer(
 }
 
 /** A bare TCP server on a free port: for peers that break HTTP, or connections. */
-export async function startSocketPeer(connected: (socket: Socket) => void): Promise<{ url: string; port: number }> {
+export async function startSocketPeer(
+  connected: (socket: Socket) => void,
+): Promise<{ url: string; port: number }> {
   const sockets = new Set<Socket>();
   const server = createSocketServer((socket) => {
     sockets.add(socket);
@@ -193,7 +213,12 @@ export async function startSocketPeer(connected: (socket: Socket) => void): Prom
   return { url: `http://127.0.0.1:${port}/mcp`, port };
 }
 
-export function json(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+export function json(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }

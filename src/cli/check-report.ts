@@ -1,0 +1,68 @@
+import type { CatalogFinding, Finding } from '../catalog/part.ts';
+import type { Entry } from '../catalog/snapshot.ts';
+import type { Gateway } from '../gateway.ts';
+import type { UpstreamReport } from '../observe/status.ts';
+import type { Kind } from '../protocol/model.ts';
+import { troublesOf } from './reach.ts';
+
+/** What `check` found out, as `--json` prints it. */
+export interface CheckReport {
+  /** Every upstream that is needed is ready, and no finding is an error. */
+  readonly ok: boolean;
+  readonly upstreams: Readonly<Record<string, CheckedUpstream>>;
+  /** By upstream, in config order; those that offer nothing now are left out. */
+  readonly catalog: Readonly<Record<string, Offers>>;
+  /** The gravest first. */
+  readonly findings: readonly CatalogFinding[];
+}
+
+export interface CheckedUpstream extends UpstreamReport {
+  readonly optional: boolean;
+  /** What is wrong with it. */
+  readonly why?: string;
+}
+
+export type Offers = Readonly<Record<Kind, readonly OfferedName[]>>;
+
+/** What one item is called: in both styles, and by its upstream. Resources and templates have one URI in both styles. */
+export interface OfferedName {
+  readonly dotted: string;
+  readonly strict: string;
+  readonly original: string;
+}
+
+const GRAVITY: readonly Finding['severity'][] = ['error', 'warning', 'info'];
+
+/** The state of a gateway whose upstreams were tried. */
+export function checkReport(gateway: Gateway): CheckReport {
+  const catalog = gateway.store.current;
+  const troubles = new Map(troublesOf(gateway).map((trouble) => [trouble.upstream, trouble]));
+  const upstreams = Object.entries(gateway.readiness().upstreams).map(([id, report]) => {
+    const why = troubles.get(id)?.why;
+    const { optional } = gateway.fleet.settings(id);
+    return [id, { ...report, optional, ...(why === undefined ? {} : { why }) }] as const;
+  });
+  const offers = [...catalog.parts.keys()].map((id) => [id, offersOf(id, catalog.entries)] as const);
+  const findings = catalog.findings.toSorted(
+    (one, other) => GRAVITY.indexOf(one.severity) - GRAVITY.indexOf(other.severity),
+  );
+  return {
+    ok: [...troubles.values()].every(({ optional }) => optional) && findings[0]?.severity !== 'error',
+    upstreams: Object.fromEntries(upstreams),
+    catalog: Object.fromEntries(offers),
+    findings,
+  };
+}
+
+function offersOf(upstream: string, entries: Readonly<Record<Kind, readonly Entry[]>>): Offers {
+  const names = (kind: Kind): readonly OfferedName[] =>
+    entries[kind]
+      .filter((entry) => entry.upstream === upstream)
+      .map(({ exposed, original }) => ({ dotted: exposed.dotted, strict: exposed.strict, original }));
+  return {
+    tools: names('tools'),
+    prompts: names('prompts'),
+    resources: names('resources'),
+    templates: names('templates'),
+  };
+}

@@ -1,0 +1,93 @@
+import { ConfigError } from '../config/problems.ts';
+import type { Settings } from '../config/settings.ts';
+import { KINDS } from '../protocol/model.ts';
+import { type CheckedUpstream, type CheckReport, checkReport, type Offers } from './check-report.ts';
+import { whileConnected } from './connected.ts';
+import { EXIT, type ExitCode, type Io } from './io.ts';
+import { type GlobalOptions, openGateway } from './open.ts';
+import { counted, oneLine, table } from './text.ts';
+
+export interface CheckOptions extends GlobalOptions {
+  readonly json?: boolean;
+  readonly strictNames?: boolean;
+}
+
+/**
+ * `check`: loads the configuration, connects to every upstream once without a port, and prints what it found. Exit
+ * code 1 where an upstream that is needed is not ready or a finding is an error, 2 where the configuration is wrong.
+ */
+export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+  try {
+    const { gateway, settings } = await openGateway(options, io, 'throwaway');
+    return await whileConnected(gateway, io, () => {
+      const report = checkReport(gateway);
+      io.out(options.json ? asJson(report) : asText(report, options, settings));
+      return report.ok ? EXIT.ok : EXIT.failed;
+    });
+  } catch (thrown) {
+    if (thrown instanceof ConfigError && options.json) {
+      io.out(asJson({ ok: false, problems: thrown.problems }));
+    }
+    throw thrown;
+  }
+}
+
+function asJson(report: CheckReport | (Pick<ConfigError, 'problems'> & { readonly ok: false })): string {
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+function asText(report: CheckReport, { strictNames = false }: CheckOptions, settings: Settings): string {
+  const { style } = settings.naming;
+  const offers = Object.entries(report.catalog).map(([id, each]) => [
+    id,
+    ...offerLines(each, strictNames ? ['dotted', 'strict'] : [style]),
+    '',
+  ]);
+  const lines = [
+    counted(Object.keys(report.upstreams).length, 'upstreams'),
+    ...table(Object.entries(report.upstreams).map(upstreamRow), '  '),
+    '',
+    ...offers.flat(),
+    ...findingLines(report),
+    verdict(report),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function upstreamRow([id, upstream]: readonly [string, CheckedUpstream]): readonly string[] {
+  const { state, era, why, optional } = upstream;
+  const offers = KINDS.map((kind) => counted(upstream[kind], kind)).join(', ');
+  const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : '';
+  return [id, optional ? `${state}, optional` : state, [about, why ?? ''].filter(Boolean).join('  ')];
+}
+
+function offerLines(offers: Offers, styles: readonly ('dotted' | 'strict')[]): readonly string[] {
+  return KINDS.filter((kind) => offers[kind].length > 0).flatMap((kind) => {
+    const named = kind === 'tools' || kind === 'prompts' ? styles : (['dotted'] as const);
+    const rows = offers[kind].map((offer) => named.map((style) => offer[style]));
+    return [`  ${counted(rows.length, kind)}`, ...table(rows, '    ')];
+  });
+}
+
+function findingLines({ findings }: CheckReport): readonly string[] {
+  if (findings.length === 0) {
+    return [];
+  }
+  const lines = findings.flatMap(({ severity, id, upstream, kind, item, reason, advice }) => [
+    oneLine(`${severity}: ${upstream}, ${kind}${item === '' ? '' : `, ${item}`} (${id})`),
+    oneLine(`${reason} ${advice}`).replace(/^/, '  '),
+  ]);
+  return [counted(findings.length, 'findings'), ...lines.map((line) => `  ${line}`), ''];
+}
+
+/** The last line: whether all is well, and if not, why. */
+function verdict({ ok, upstreams, findings }: CheckReport): string {
+  if (ok) {
+    return 'Result: ok';
+  }
+  const missing = Object.entries(upstreams)
+    .filter(([, { why, optional }]) => why !== undefined && !optional)
+    .map(([id]) => `${id} is not ready`);
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  return `Result: failed: ${[...missing, ...(errors === 0 ? [] : [`${counted(errors, 'errors')} in what the servers offer`])].join(', ')}`;
+}

@@ -1,0 +1,243 @@
+import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { isObject, type JsonObject, stringAt, without } from '../base/json.ts';
+import type { Settings } from '../config/settings.ts';
+import type { RpcNotification } from '../protocol/json-rpc.ts';
+import { logLevelReaches } from '../protocol/log-level.ts';
+import { META, metaOf } from '../protocol/meta.ts';
+import { asModernQuestion, CONVERSABLE, linksOf, missingFor } from '../protocol/questions.ts';
+import type { CallOptions } from '../upstream/calls.ts';
+import type { Fleet } from '../upstream/fleet.ts';
+import type { RequestContext } from './context.ts';
+import type { ParkedCalls, ParkedHooks } from './parked.ts';
+import type { RequestStates, StateSubject } from './request-state.ts';
+import { answersOf, askOnStream, inputRequestsOf, partyOf } from './reverse.ts';
+
+const URL_ELICITATION_REQUIRED = -32042;
+
+/** Where a request goes, besides its params. */
+export interface Target {
+  readonly upstream: string;
+  readonly method: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ConversationOptions {
+  readonly fleet: Fleet;
+  readonly parked: ParkedCalls;
+  readonly states: RequestStates;
+  readonly settings: Settings;
+}
+
+/**
+ * One request of a client, carried through whatever its upstream wants to know first, in all four combinations of eras.
+ *
+ * modern client, modern upstream: `input_required` is passed on, its state sealed inside ours.
+ * modern client, legacy upstream: the live call is parked, and the retry resumes it.
+ * legacy client, modern upstream: asked on the stream of the call, then the upstream is asked again.
+ * legacy client, legacy upstream: the question is passed on the stream of the call.
+ */
+export class Conversation {
+  readonly #options: ConversationOptions;
+
+  constructor(options: ConversationOptions) {
+    this.#options = options;
+  }
+
+  /** `params` name the item as the upstream knows it. Resolves with a final result or, for modern clients, with `input_required`. */
+  async run(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const answered = CONVERSABLE.has(target.method)
+      ? params
+      : without(params, 'inputResponses', 'requestState');
+    return context.codec.era === 'modern'
+      ? this.#modern(target, answered, context)
+      : this.#legacy(target, answered, context);
+  }
+
+  async #modern(target: Target, given: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const { states, parked, fleet } = this.#options;
+    const { requestState, ...params } = given;
+    const subject = { method: target.method, params };
+    const attached = {
+      context,
+      subject,
+      onNotice: (notice: RpcNotification) => relayNotice(notice, params, context),
+    };
+    const state = requestState === undefined ? undefined : states.open(requestState, subject, context);
+    try {
+      if (state?.kind === 'parked') {
+        const outcome = await parked.resume(state.id, state.round, params['inputResponses'], attached);
+        return outcome.result;
+      }
+      const sent = state === undefined ? params : resumed(params, state);
+      if (fleet.settings(target.upstream).isolation === 'shared') {
+        const hooks = { signal: context.signal, onNotice: attached.onNotice };
+        return this.#passedOn(await this.#call(target, sent, context, hooks), target, subject, context);
+      }
+      const outcome = await parked.begin(attached, (hooks) => this.#call(target, sent, context, hooks));
+      return outcome.kind === 'asked'
+        ? outcome.result
+        : this.#passedOn(outcome.result, target, subject, context);
+    } catch (thrown) {
+      return this.#linksFirst(thrown, target, subject, context);
+    }
+  }
+
+  /** An `input_required` of the upstream, as it goes to a modern client. */
+  #passedOn(result: JsonObject, target: Target, subject: StateSubject, context: RequestContext): JsonObject {
+    if (!isUnfinished(result, target)) {
+      return result;
+    }
+    inputRequestsOf(result, target.upstream, context);
+    const state = result['requestState'];
+    if (state === undefined) {
+      return result;
+    }
+    const content = { kind: 'passed', state: typeof state === 'string' ? state : undefined } as const;
+    return { ...result, requestState: this.#options.states.seal(content, subject, context) };
+  }
+
+  /** A legacy upstream that wants links visited first (-32042): an `input_required` for them, and the call made anew. */
+  #linksFirst(thrown: unknown, target: Target, subject: StateSubject, context: RequestContext): JsonObject {
+    const links = linksRequired(thrown);
+    if (!canVisit(links, context)) {
+      return withLinks(thrown, links, target);
+    }
+    const inputRequests = Object.fromEntries(
+      links.map((params, index) => [`link_${index + 1}`, asModernQuestion(elicit(params))]),
+    );
+    const requestState = this.#options.states.seal({ kind: 'anew' }, subject, context);
+    return { resultType: 'input_required', inputRequests, requestState };
+  }
+
+  async #legacy(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    try {
+      return await this.#asking(target, params, context);
+    } catch (thrown) {
+      const links = linksRequired(thrown);
+      if (links.length > 0 && !canVisit(links, context)) {
+        return withLinks(thrown, links, target);
+      }
+      throw thrown;
+    }
+  }
+
+  async #asking(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const { session } = context;
+    const hooks: Partial<ParkedHooks> = {
+      signal: context.signal,
+      onNotice: (notice) => relayNotice(notice, params, context),
+      ...(session === undefined ? {} : { onQuestion: (question) => askOnStream(question, context, session) }),
+    };
+    let sent = params;
+    for (let round = 0; round <= this.#options.settings.questions.rounds; round += 1) {
+      const result = await this.#call(target, sent, context, hooks);
+      if (!isUnfinished(result, target)) {
+        return result;
+      }
+      const requests = inputRequestsOf(result, target.upstream, context);
+      if (session === undefined) {
+        throw new GatewayError('CAPABILITY_MISSING', { upstream: target.upstream });
+      }
+      const { requestState } = result;
+      sent = {
+        ...params,
+        inputResponses: await answersOf(requests, context, session),
+        ...(requestState === undefined ? {} : { requestState }),
+      };
+    }
+    throw new GatewayError('QUESTION_ROUNDS', { upstream: target.upstream });
+  }
+
+  #call(
+    target: Target,
+    params: JsonObject,
+    context: RequestContext,
+    hooks: Partial<ParkedHooks>,
+  ): Promise<JsonObject> {
+    const { fleet } = this.#options;
+    const { upstream, method } = target;
+    const { timeouts } = fleet.settings(upstream);
+    const { info, logLevel } = context.client;
+    const party = partyOf(context);
+    const options: CallOptions = {
+      envelope: {
+        clientInfo: info,
+        clientCapabilities: party.capabilities,
+        ...(logLevel === undefined ? {} : { logLevel }),
+      },
+      timeoutMs: timeouts.call,
+      totalMs: timeouts.total,
+      progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
+      ...hooks,
+      ...(target.headers === undefined ? {} : { headers: target.headers }),
+    };
+    return fleet.call(upstream, method, params, options, party);
+  }
+}
+
+/** The params of a retry as the upstream gets them: with its own state again, or as a call made anew. */
+function resumed(
+  params: JsonObject,
+  state: { kind: 'passed'; state: string | undefined } | { kind: 'anew' },
+): JsonObject {
+  if (state.kind === 'anew') {
+    return without(params, 'inputResponses');
+  }
+  return state.state === undefined ? params : { ...params, requestState: state.state };
+}
+
+/** True for `input_required`, false for a final result; any other type was not negotiated and throws. */
+function isUnfinished(result: JsonObject, { upstream, method }: Target): boolean {
+  const { resultType } = result;
+  if (resultType === undefined || resultType === 'complete') {
+    return false;
+  }
+  if (resultType === 'input_required' && CONVERSABLE.has(method)) {
+    return true;
+  }
+  throw new GatewayError('UPSTREAM_NOT_MCP', {
+    upstream,
+    logged: 'a result of a type that was not negotiated',
+  });
+}
+
+function linksRequired(thrown: unknown): readonly JsonObject[] {
+  const required = thrown instanceof UpstreamRpcError && thrown.error.code === URL_ELICITATION_REQUIRED;
+  return required ? linksOf(thrown.error.data) : [];
+}
+
+function canVisit(links: readonly JsonObject[], context: RequestContext): boolean {
+  const { capabilities } = context.client;
+  return links.length > 0 && links.every((params) => missingFor(elicit(params), capabilities) === undefined);
+}
+
+/** For a client that cannot be sent to a link: the links in words, where a result can hold them. */
+function withLinks(thrown: unknown, links: readonly JsonObject[], { method }: Target): JsonObject {
+  if (links.length === 0 || method !== 'tools/call') {
+    throw thrown;
+  }
+  const lines = links.map(
+    (link) => `${stringAt(link, 'message') ?? 'Open this link'}: ${stringAt(link, 'url')}`,
+  );
+  const text = ['The server needs the user to visit a link first, then call again.', ...lines].join('\n');
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+function elicit(params: JsonObject) {
+  return { method: 'elicitation/create', params: { mode: 'url', ...params } };
+}
+
+/** Progress under the client's own token, and only where it gave one; log messages that it wants to hear. */
+function relayNotice(notice: RpcNotification, params: JsonObject, context: RequestContext): void {
+  if (notice.method === 'notifications/progress') {
+    const progressToken = metaOf(params)[META.progressToken];
+    if (progressToken !== undefined) {
+      context.notify({ ...notice, params: { ...notice.params, progressToken } });
+    }
+    return;
+  }
+  const level = isObject(notice.params) ? stringAt(notice.params, 'level') : undefined;
+  if (notice.method === 'notifications/message' && logLevelReaches(level, context)) {
+    context.notify(notice);
+  }
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
+import { after } from '../base/time.ts';
+import type { Settings } from '../config/settings.ts';
+import type { RpcNotification } from '../protocol/json-rpc.ts';
+import { asModernQuestion, missingFor } from '../protocol/questions.ts';
+import type { Question } from '../upstream/calls.ts';
+import type { RequestContext } from './context.ts';
+import type { RequestStates, StateSubject } from './request-state.ts';
+
+/** Questions that come within this time of each other are asked together, in ms. */
+const GATHER_MS = 10;
+
+/** What a call towards a legacy upstream gets from its parking place. */
+export interface ParkedHooks {
+  readonly signal: AbortSignal;
+  readonly onQuestion: (question: Question) => Promise<JsonObject>;
+  readonly onNotice: (notice: RpcNotification) => void;
+}
+
+/** How far a call got: to its final result, or to questions that the client has to answer first. */
+export interface Outcome {
+  readonly kind: 'done' | 'asked';
+  readonly result: JsonObject;
+}
+
+export type RunParked = (hooks: ParkedHooks) => Promise<JsonObject>;
+
+/** Whoever listens to the call right now: the request whose stream it is on. */
+interface Attached {
+  readonly context: RequestContext;
+  readonly subject: StateSubject;
+  readonly onNotice: (notice: RpcNotification) => void;
+}
+
+/**
+ * Live calls towards legacy upstreams, made for modern clients: a question of the upstream becomes `input_required`,
+ * the call stays, and the client's retry resumes it. It is never made twice. Bounded per principal and in time.
+ */
+export class ParkedCalls {
+  readonly #states: RequestStates;
+  readonly #settings: Settings['questions'];
+  readonly #calls = new Map<string, ParkedCall>();
+
+  constructor(states: RequestStates, settings: Settings['questions']) {
+    this.#states = states;
+    this.#settings = settings;
+  }
+
+  /** Calls that wait for answers now. */
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** Makes the call; resolves with its result, or with `input_required` when the upstream asks first. */
+  begin(attached: Attached, run: RunParked): Promise<Outcome> {
+    return this.#follow(new ParkedCall(run), attached);
+  }
+
+  /** Goes on with a call whose questions the client has answered. Throws STATE_INVALID where it is gone. */
+  resume(id: string, round: number, responses: unknown, attached: Attached): Promise<Outcome> {
+    const call = this.#calls.get(id);
+    if (call === undefined || call.principal !== attached.context.principal.key || call.round !== round) {
+      throw new GatewayError('STATE_INVALID');
+    }
+    this.#calls.delete(id);
+    call.answer(isObject(responses) ? responses : {});
+    return this.#follow(call, attached);
+  }
+
+  /** Cancels everything that waits. */
+  close(): void {
+    for (const call of this.#calls.values()) {
+      call.end();
+    }
+    this.#calls.clear();
+  }
+
+  async #follow(call: ParkedCall, attached: Attached): Promise<Outcome> {
+    const result = await call.next(attached);
+    return result === 'asked'
+      ? { kind: 'asked', result: this.#park(call, attached) }
+      : { kind: 'done', result };
+  }
+
+  #park(call: ParkedCall, { context, subject }: Attached): JsonObject {
+    const { ttl, perPrincipal, rounds } = this.#settings;
+    const mine = [...this.#calls.values()].filter((other) => other.principal === context.principal.key);
+    if (mine.length >= perPrincipal || call.round >= rounds) {
+      call.end();
+      throw new GatewayError(mine.length >= perPrincipal ? 'QUESTION_LIMIT' : 'QUESTION_ROUNDS');
+    }
+    const inputRequests = call.park(context.principal.key, ttl, () => this.#calls.delete(call.id));
+    this.#calls.set(call.id, call);
+    const requestState = this.#states.seal(
+      { kind: 'parked', id: call.id, round: call.round },
+      subject,
+      context,
+    );
+    return { resultType: 'input_required', inputRequests, requestState };
+  }
+}
+
+interface Waiting {
+  readonly question: Question;
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (reason: GatewayError) => void;
+}
+
+class ParkedCall {
+  readonly id = randomUUID();
+  principal = '';
+  round = 0;
+  readonly #controller = new AbortController();
+  readonly #outcome: Promise<JsonObject>;
+  readonly #questions = new Map<string, Waiting>();
+  #attached: Attached | undefined;
+  #wake = () => {};
+  #asked = 0;
+  #cancelTtl = () => {};
+
+  constructor(run: RunParked) {
+    this.#outcome = run({
+      signal: this.#controller.signal,
+      onQuestion: (question) => this.#ask(question),
+      onNotice: (notice) => this.#attached?.onNotice(notice),
+    });
+    // Its failure is told to whoever asks for the outcome next; until then it must not count as unhandled.
+    this.#outcome.catch(() => {});
+  }
+
+  /** The result, or `asked` once there are questions. While a client listens, its leaving cancels the call. */
+  async next(attached: Attached): Promise<JsonObject | 'asked'> {
+    const { signal } = attached.context;
+    const gone = () => this.end();
+    signal.addEventListener('abort', gone);
+    this.#attached = attached;
+    try {
+      return await Promise.race([this.#outcome, this.#untilAsked()]);
+    } finally {
+      this.#attached = undefined;
+      signal.removeEventListener('abort', gone);
+    }
+  }
+
+  /** The client has its questions: waits for `ttlMs`, then is cancelled. Resolves nothing; returns the questions. */
+  park(principal: string, ttlMs: number, lapsed: () => void): JsonObject {
+    this.principal = principal;
+    this.round += 1;
+    this.#cancelTtl = after(ttlMs, () => {
+      lapsed();
+      this.end();
+    });
+    return Object.fromEntries(
+      [...this.#questions].map(([key, { question }]) => [key, asModernQuestion(question)]),
+    );
+  }
+
+  /** Hands the answers over. Questions without one stay and are asked again; answers to nothing are ignored. */
+  answer(responses: JsonObject): void {
+    this.#cancelTtl();
+    for (const [key, { resolve }] of [...this.#questions]) {
+      const response = Object.hasOwn(responses, key) ? responses[key] : undefined;
+      if (isObject(response)) {
+        this.#questions.delete(key);
+        resolve(response);
+      }
+    }
+  }
+
+  /** Cancels the call upstream, and settles its questions, so that the upstream is not left waiting for them. */
+  end(): void {
+    this.#cancelTtl();
+    this.#controller.abort();
+    for (const { reject } of this.#questions.values()) {
+      reject(new GatewayError('CANCELLED'));
+    }
+    this.#questions.clear();
+  }
+
+  #ask(question: Question): Promise<JsonObject> {
+    const capabilities = this.#attached?.context.client.capabilities;
+    if (capabilities !== undefined && missingFor(question, capabilities) !== undefined) {
+      return Promise.reject(new GatewayError('CAPABILITY_MISSING'));
+    }
+    this.#asked += 1;
+    const key = `${question.method.replace(/[^a-z]/gi, '_')}_${this.#asked}`;
+    return new Promise((resolve, reject) => {
+      this.#questions.set(key, { question, resolve, reject });
+      question.signal.addEventListener('abort', () => {
+        this.#questions.delete(key);
+        reject(new GatewayError('CANCELLED'));
+      });
+      after(GATHER_MS, () => this.#wake());
+    });
+  }
+
+  #untilAsked(): Promise<'asked'> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        if (this.#questions.size > 0) {
+          resolve('asked');
+        }
+      };
+      this.#wake();
+    });
+  }
+}

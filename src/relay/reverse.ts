@@ -1,0 +1,96 @@
+import { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { type Asked, asLegacyQuestion, carried, missingFor } from '../protocol/questions.ts';
+import type { Question } from '../upstream/calls.ts';
+import type { Party } from '../upstream/pool.ts';
+import type { RequestContext, SessionFace } from './context.ts';
+
+/** Questions of servers on their way to the client (design, Eras; spec 2026-07-28: patterns/mrtr). */
+
+/** For whom this request is made, as far as the upstream connection depends on it. */
+export function partyOf(context: RequestContext): Party {
+  const { codec, client, principal, session } = context;
+  return {
+    principal: principal.key,
+    session: session?.sid,
+    era: codec.era,
+    info: client.info,
+    capabilities: carried(client.capabilities, codec.era),
+    question: (question) => aside(question, context),
+  };
+}
+
+/**
+ * A question while no call is under way. A modern client cannot be reached then: it has told no roots, and everything
+ * else is refused at once, so that the server goes on.
+ */
+async function aside(question: Question, context: RequestContext): Promise<JsonObject> {
+  if (context.session === undefined) {
+    if (question.method === 'roots/list') {
+      return { roots: [] };
+    }
+    throw new GatewayError('CAPABILITY_MISSING');
+  }
+  return askLegacy(question, context, context.session.askAside);
+}
+
+/** Passes a question of a legacy server to a legacy client, on the stream of its call. */
+export function askOnStream(
+  question: Question,
+  context: RequestContext,
+  session: SessionFace,
+): Promise<JsonObject> {
+  return askLegacy(question, context, session.ask);
+}
+
+async function askLegacy(
+  question: Question,
+  context: RequestContext,
+  ask: (question: Question) => Promise<JsonObject>,
+): Promise<JsonObject> {
+  if (missingFor(question, context.client.capabilities) !== undefined) {
+    throw new GatewayError('CAPABILITY_MISSING');
+  }
+  return ask({ ...question, ...asLegacyQuestion(question, context.codec.version) });
+}
+
+/**
+ * The `inputRequests` of an unfinished result, checked against what the client declared. Throws CAPABILITY_MISSING
+ * naming what would be needed, UPSTREAM_NOT_MCP for something that is no request.
+ */
+export function inputRequestsOf(
+  result: JsonObject,
+  upstream: string,
+  context: RequestContext,
+): Map<string, Asked> {
+  const listed = isObject(result['inputRequests']) ? result['inputRequests'] : {};
+  const requests = new Map<string, Asked>();
+  for (const [key, value] of Object.entries(listed)) {
+    const method = stringAt(value, 'method');
+    if (!isObject(value) || method === undefined) {
+      throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged: 'an input request without a method' });
+    }
+    const asked = { method, params: isObject(value['params']) ? value['params'] : undefined };
+    const requiredCapabilities = missingFor(asked, context.client.capabilities);
+    if (requiredCapabilities !== undefined) {
+      throw new GatewayError('CAPABILITY_MISSING', { upstream, data: { requiredCapabilities } });
+    }
+    requests.set(key, asked);
+  }
+  return requests;
+}
+
+/** Asks a legacy client everything that a modern upstream wants to know, at once, on the stream of the call. */
+export async function answersOf(
+  requests: ReadonlyMap<string, Asked>,
+  context: RequestContext,
+  session: SessionFace,
+): Promise<JsonObject> {
+  const answers = await Promise.all(
+    [...requests].map(async ([key, asked]) => {
+      const question = { ...asLegacyQuestion(asked, context.codec.version), signal: context.signal };
+      return [key, await session.ask(question)] as const;
+    }),
+  );
+  return Object.fromEntries(answers);
+}

@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
+const folder = mkdtempSync(join(tmpdir(), 'closing-line-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The last line that a run over these test files prints, and its exit code. */
+function lastLine(files: Readonly<Record<string, string>>): {
+  line: string | undefined;
+  code: number | null;
+} {
+  const run = mkdtempSync(join(folder, 'run-'));
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(run, name), text);
+  }
+  const reporter = join(ROOT, 'test/kit/closing-line.ts');
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [VITEST, 'run', '--globals', '--root', run, '--reporter', 'default', '--reporter', reporter],
+    { encoding: 'utf8', env: { PATH: process.env['PATH'], CI: '1' } },
+  );
+  return { line: stdout.trimEnd().split('\n').at(-1), code: status };
+}
+
+it('counts what passed, failed and was skipped', () => {
+  const text = `
+    it('a', () => {}); it('b', () => {});
+    it('c', () => expect(1).toBe(2));
+    it.skip('d', () => {}); it.todo('e');`;
+  expect(lastLine({ 'a.test.ts': text })).toEqual({ line: '2 passed, 1 failed, 2 skipped', code: 1 });
+});
+
+it('a file that does not load and an error that no test caught are failures', () => {
+  const files = {
+    'a.test.ts': "import './nowhere.ts'; it('a', () => {});",
+    'b.test.ts': "it('b', () => {}); Promise.reject(new Error('stray'));",
+  };
+  expect(lastLine(files)).toEqual({ line: '1 passed, 2 failed, 0 skipped', code: 1 });
+});
+
+it('a good run ends with nothing but its count', () => {
+  expect(lastLine({ 'a.test.ts': "it('a', () => {});" })).toEqual({
+    line: '1 passed, 0 failed, 0 skipped',
+    code: 0,
+  });
+});
