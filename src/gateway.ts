@@ -6,6 +6,7 @@ import { after } from './base/time.ts';
 import { changesSeen } from './catalog/changes-seen.ts';
 import { Store } from './catalog/store.ts';
 import { Hub } from './changes/hub.ts';
+import { Updates } from './changes/updates.ts';
 import type { Settings } from './config/settings.ts';
 import { createFront, type Front } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
@@ -26,6 +27,7 @@ import { readList } from './relay/read-list.ts';
 import { Relay } from './relay/relay.ts';
 import { RequestStates } from './relay/request-state.ts';
 import { SeenUris } from './relay/seen-uris.ts';
+import { Watching } from './relay/watching.ts';
 import { Fleet } from './upstream/fleet.ts';
 
 export interface GatewayOptions {
@@ -63,9 +65,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const serverInfo: Implementation = { name: settings.name, version: options.release };
   const hub = new Hub(log);
   const sealer = createSealer(options.sealingKey);
-  const { fleet, store } = changeFlow(settings, serverInfo, hub, log);
+  const { fleet, store, updates } = changeFlow(settings, serverInfo, hub, log);
   const hello = new Hello({ fleet, settings, serverInfo });
-  const relay = requestFlow({ fleet, store, hello, settings, sealer });
+  const relay = requestFlow({ fleet, store, updates, hello, settings, sealer });
   const sessions = new Sessions(sealer, settings.sessions);
   const status = () =>
     readiness({
@@ -118,7 +120,7 @@ function changeFlow(
   clientInfo: Implementation,
   hub: Hub,
   log: Log,
-): { fleet: Fleet; store: Store } {
+): { fleet: Fleet; store: Store; updates: Updates } {
   const fleet = new Fleet({
     upstreams: settings.upstreams,
     clientInfo,
@@ -128,6 +130,7 @@ function changeFlow(
       lost: (id) => store.markStale(id, fleet.settings(id).cache.staleFor),
       failedFirst: (id) => store.markTried(id),
       changed: (id, change) => store.invalidate(id, change),
+      updated: (id, uri) => updates.updated(id, uri),
     },
   });
   const envelope = { clientInfo, clientCapabilities: {} };
@@ -141,13 +144,15 @@ function changeFlow(
     onSwap: (swap) => hub.publish(swap),
     log,
   });
-  return { fleet, store };
+  const updates = new Updates((id, uris) => fleet.watch(id, uris));
+  return { fleet, store, updates };
 }
 
 /** Request: method table -> route -> upstream. */
 function requestFlow(rooms: {
   fleet: Fleet;
   store: Store;
+  updates: Updates;
   hello: Hello;
   settings: Settings;
   sealer: Sealer;
@@ -161,7 +166,9 @@ function requestFlow(rooms: {
   return new Relay({
     hello: rooms.hello,
     lists: new Lists(rooms),
+    watching: new Watching({ ...rooms, lookup }),
     forward: new Forward({ ...rooms, lookup, seen, conversation }),
+    maxTtl: rooms.settings.lists.maxTtl,
   });
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createLog, type LOG_LEVELS, type Log } from '../base/log.ts';
 import { release } from '../base/release.ts';
 import { loadSettings } from '../config/load.ts';
@@ -20,12 +21,19 @@ export interface Opened {
   readonly log: Log;
 }
 
-/** Loads the configuration and builds the gateway; nothing is started. Rejects with a ConfigError. */
-export async function openGateway(options: GlobalOptions, io: Io): Promise<Opened> {
+/**
+ * Loads the configuration and builds the gateway; nothing is started. Rejects with a ConfigError. `sealing` is
+ * `throwaway` for commands whose sealed tokens never leave the process: they leave nothing in the state folder.
+ */
+export async function openGateway(
+  options: GlobalOptions,
+  io: Io,
+  sealing: 'kept' | 'throwaway' = 'kept',
+): Promise<Opened> {
   const { host, port } = options;
   const overrides = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
   const { settings, secrets } = await loadSettings(options.config, { env: io.env, overrides });
   const log = createLog({ level: options.logLevel, readable: io.readable, secrets });
-  const key = await sealingKey(settings, log);
+  const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
   return { settings, log, gateway: createGateway({ settings, sealingKey: key, release: release(), log }) };
 }

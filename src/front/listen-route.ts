@@ -17,20 +17,33 @@ type Headers = Readonly<Record<string, string>>;
  * `subscriptions/listen`: the acknowledgement first, then what was asked for, each with the subscription id in its own
  * type, until the client closes or the gateway ends it with a result (spec 2026-07-28: patterns/subscriptions).
  */
-export function serveListen(
+export async function serveListen(
   front: FrontOptions,
   message: RpcRequest,
   context: RequestContext,
   reply: FastifyReply,
   headers: Headers,
-): void {
+): Promise<void> {
+  const filter = message.params?.['notifications'];
+  const wants = wantedChanges(filter);
+  const watchable = await front.relay.watchable(filter, context);
   front.streams.reserve();
-  const wants = wantedChanges(message.params?.['notifications']);
   const served = (change: Change) => front.hello.offers(context.entrance, change);
   const stream = openStream(reply, headers, front.settings.streams, context.log);
   const tell = (method: string, params: JsonObject = {}) =>
     stream.send(JSON.stringify(notification(method, { ...params, ...subscriptionMeta(message.id) })));
-  tell('notifications/subscriptions/acknowledged', { notifications: honoured(wants, served) });
+  const uris = watchable.length === 0 ? {} : { resourceSubscriptions: watchable.map(({ uri }) => uri) };
+  tell('notifications/subscriptions/acknowledged', {
+    notifications: { ...honoured(wants, served), ...uris },
+  });
+  const stops = watchable.map(({ start }) =>
+    start((uri) => tell('notifications/resources/updated', { uri })),
+  );
+  reply.raw.on('close', () => {
+    for (const stop of stops) {
+      stop();
+    }
+  });
   attach(front, reply, stream, {
     listener: {
       wants,

@@ -6,6 +6,7 @@ import { codecFor } from '../protocol/codec.ts';
 import { HEADERS, headerOf } from '../protocol/headers.ts';
 import {
   failure,
+  notification,
   type RpcId,
   type RpcMessage,
   type RpcNotification,
@@ -104,7 +105,7 @@ async function modern(here: Visit, message: RpcRequest, version: string): Promis
     notify: (notice) => exchange.notify(notice),
   };
   if (message.method === 'subscriptions/listen') {
-    serveListen(front, message, context, reply, here.headers);
+    await serveListen(front, message, context, reply, here.headers);
     return reply;
   }
   exchange.finish(await front.relay.handle(message, context));
@@ -179,6 +180,17 @@ function faceOf(session: Session, exchange: Exchange, ttlMs: number): SessionFac
     askAside: (question) => askClient(session, question, aside, ttlMs),
     setLogLevel: (level) => {
       live.logLevel = level;
+    },
+    watch: ({ uri, start }) => {
+      const tell = (updated: string) =>
+        aside(JSON.stringify(notification('notifications/resources/updated', { uri: updated })));
+      if (!live.watched.has(uri)) {
+        live.watched.set(uri, start(tell));
+      }
+    },
+    unwatch: (uri) => {
+      live.watched.get(uri)?.();
+      live.watched.delete(uri);
     },
   };
 }

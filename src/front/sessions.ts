@@ -33,6 +33,8 @@ interface Live {
   /** Questions of servers that wait for this client, by the ids they were sent under. */
   readonly questions: Map<unknown, (response: RpcResponse) => void>;
   lastQuestion: number;
+  /** How to stop watching each resource that the client subscribed to, by the URI it used. */
+  readonly watched: Map<string, () => void>;
   logLevel: string | undefined;
   lastSeen: number;
 }
@@ -120,7 +122,7 @@ export class Sessions {
     const before = Date.now() - this.#settings.idle;
     for (const [sid, live] of this.#live) {
       if (live.lastSeen < before && isQuiet(live)) {
-        this.#live.delete(sid);
+        this.#forget(sid, live);
       }
     }
   }
@@ -142,6 +144,10 @@ export class Sessions {
 
   #forget(sid: string, live: Live): void {
     this.#live.delete(sid);
+    for (const stop of live.watched.values()) {
+      stop();
+    }
+    live.watched.clear();
     for (const stream of live.streams) {
       stream.end();
     }
@@ -159,6 +165,7 @@ function nothingOpen(): Live {
     calls: new Map(),
     questions: new Map(),
     lastQuestion: 0,
+    watched: new Map(),
     logLevel: undefined,
     lastSeen: 0,
   };

@@ -15,17 +15,25 @@ export function notifies(capabilities: ServerCapabilities, kind: Kind): boolean 
   return isObject(declared) && declared['listChanged'] === true;
 }
 
+/** True when the server tells of changes of single resources (`resources.subscribe`). */
+export function announcesUpdates(capabilities: ServerCapabilities): boolean {
+  const { resources } = capabilities;
+  return isObject(resources) && resources['subscribe'] === true;
+}
+
 /**
  * The capabilities of the gateway in front of these servers: the union of what they can do, with `listChanged`, which
  * the gateway adds for every list it serves, and nothing that it cannot carry.
- * `pending`: some server has not been asked yet; then the lists count as servable, since they may turn out to be.
+ * `pending`: some server has not been asked yet. Then everything counts as servable, since it may turn out to be, and a
+ * client asks for capabilities only once.
  */
 export function merge(servers: readonly ServerCapabilities[], pending: boolean): JsonObject {
-  const any = (capability: string) => servers.some((server) => declares(server, capability));
+  const any = (capability: string) => pending || servers.some((server) => declares(server, capability));
+  const subscribe = pending || servers.some(announcesUpdates) ? { subscribe: true } : {};
   return {
-    ...(pending || any('tools') ? { tools: { listChanged: true } } : {}),
-    ...(pending || any('prompts') ? { prompts: { listChanged: true } } : {}),
-    ...(pending || any('resources') ? { resources: { listChanged: true } } : {}),
+    ...(any('tools') ? { tools: { listChanged: true } } : {}),
+    ...(any('prompts') ? { prompts: { listChanged: true } } : {}),
+    ...(any('resources') ? { resources: { listChanged: true, ...subscribe } } : {}),
     ...(any('completions') ? { completions: {} } : {}),
     ...(any('logging') ? { logging: {} } : {}),
   };

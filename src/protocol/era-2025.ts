@@ -15,6 +15,8 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'completion/complete',
   'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
 ]);
 
 /** Codes that only modern peers know (spec 2026-07-28: basic/index, Error Codes). */

@@ -9,6 +9,7 @@ import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import type { Question } from '../upstream/calls.ts';
+import type { Watched } from './watching.ts';
 
 /** What the client is, as it says itself: labels and declarations, never a reason to trust it. */
 export interface ClientFace {
@@ -51,6 +52,9 @@ export interface SessionFace {
   readonly askAside: (question: Question) => Promise<JsonObject>;
   /** `logging/setLevel`: holds for the session from its next request on. */
   readonly setLogLevel: (level: string) => void;
+  /** Tells the session of updates of a resource until `unwatch`, or until the session ends. Twice is once. */
+  readonly watch: (watched: Watched) => void;
+  readonly unwatch: (uri: string) => void;
 }
 
 export function viewFor(context: RequestContext): View {

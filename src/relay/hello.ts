@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
-import { declares, merge } from '../protocol/capabilities.ts';
+import { announcesUpdates, declares, merge } from '../protocol/capabilities.ts';
 import type { CacheHints, Implementation } from '../protocol/model.ts';
 import { VERSIONS } from '../protocol/versions.ts';
 import type { Fleet } from '../upstream/fleet.ts';
@@ -70,6 +70,11 @@ export class Hello {
   /** True when this upstream declares the capability. */
   upstreamDeclares(upstream: string, capability: string): boolean {
     return declares(this.#fleet.capabilities(upstream) ?? {}, capability);
+  }
+
+  /** True when this upstream tells of changes of single resources. */
+  announcesUpdates(upstream: string): boolean {
+    return announcesUpdates(this.#fleet.capabilities(upstream) ?? {});
   }
 
   #pending(entrance: Entrance): boolean {

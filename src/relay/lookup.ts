@@ -63,8 +63,7 @@ export class Lookup {
   async #refresh(kind: 'tools' | 'prompts', owners: readonly string[]): Promise<void> {
     const now = Date.now();
     const due = owners.filter(
-      (id) =>
-        this.#options.hello.reachable(id) && now - (this.#refreshedAt.get(id) ?? 0) >= REFRESH_EVERY_MS,
+      (id) => this.#options.hello.reachable(id) && now - (this.#refreshedAt.get(id) ?? 0) >= REFRESH_EVERY_MS,
     );
     for (const id of due) {
       this.#refreshedAt.set(id, now);

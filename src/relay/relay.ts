@@ -9,6 +9,7 @@ import type { RequestContext } from './context.ts';
 import type { Forward } from './forward.ts';
 import type { Hello } from './hello.ts';
 import type { Lists } from './list.ts';
+import type { Watched, Watching } from './watching.ts';
 
 /** What goes back: one JSON-RPC response as text, and the HTTP status that belongs to it. */
 export interface Reply {
@@ -20,6 +21,9 @@ export interface RelayOptions {
   readonly hello: Hello;
   readonly lists: Lists;
   readonly forward: Forward;
+  readonly watching: Watching;
+  /** Longest time a client is told it may keep an answer, in ms. */
+  readonly maxTtl: number;
 }
 
 type Handler = (params: JsonObject | undefined, context: RequestContext) => Promise<JsonObject>;
@@ -45,6 +49,8 @@ export class Relay {
     this.#handlers = new Map<string, Handler>([
       ['ping', async () => ({})],
       ['logging/setLevel', async (params, context) => setLogLevel(options.hello, params, context)],
+      ['resources/subscribe', (params, context) => options.watching.subscribe(params, context)],
+      ['resources/unsubscribe', async (params, context) => options.watching.unsubscribe(params, context)],
       ['tools/call', (params, context) => forward.callTool(params, context)],
       ['prompts/get', (params, context) => forward.getPrompt(params, context)],
       ['resources/read', (params, context) => forward.readResource(params, context)],
@@ -59,6 +65,12 @@ export class Relay {
     } catch (thrown) {
       return this.#failed(message, thrown, context);
     }
+  }
+
+  /** The resources of a listen filter that can be watched for this client. */
+  watchable(filter: unknown, context: RequestContext): Promise<readonly Watched[]> {
+    const wanted = isObject(filter) ? filter['resourceSubscriptions'] : undefined;
+    return this.#options.watching.honoured(wanted, context);
   }
 
   async #answer(message: RpcRequest, context: RequestContext): Promise<string> {
@@ -77,7 +89,9 @@ export class Relay {
       throw new GatewayError('METHOD_UNKNOWN');
     }
     const answer = await handler(params, context);
-    return JSON.stringify(result(id, this.#encode(method, answer, context, hintsOf(answer))));
+    return JSON.stringify(
+      result(id, this.#encode(method, answer, context, hintsOf(answer, this.#options.maxTtl))),
+    );
   }
 
   async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string> {
@@ -116,7 +130,7 @@ export class Relay {
         };
       }
     }
-    const uri = method === 'resources/read' ? stringAt(message.params, 'uri') : undefined;
+    const uri = method.startsWith('resources/') ? stringAt(message.params, 'uri') : undefined;
     const error = codec.encodeError(
       withClientUri(wireError(passed ? thrown : toGatewayError(thrown)), uri),
       uri,
@@ -153,11 +167,11 @@ function withClientUri(error: RpcErrorObject, uri: string | undefined): RpcError
   return named ? { ...error, data: { ...(error.data as JsonObject), uri } } : error;
 }
 
-/** Hints that the upstream gave for a result that is passed on; only ever taken over, never widened. */
-function hintsOf(answer: JsonObject): CacheHints {
+/** Hints that the upstream gave for a result that is passed on: bounded, and never widened. */
+function hintsOf(answer: JsonObject, maxTtl: number): CacheHints {
   const { ttlMs, cacheScope } = answer;
   return {
-    ttlMs: typeof ttlMs === 'number' ? ttlMs : undefined,
+    ttlMs: typeof ttlMs === 'number' ? Math.min(ttlMs, maxTtl) : undefined,
     scope: cacheScope === 'public' || cacheScope === 'private' ? cacheScope : undefined,
   };
 }

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
+import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { exposeLinks } from '../catalog/links.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
 
 /** Most URIs remembered for one principal, and most principals: older ones go first. */
@@ -44,32 +45,13 @@ function dropOldest(map: Map<string, unknown>, most: number): void {
  * prompt, contents of a read. `expose` gives the client's form and may take note. The same object when nothing changes.
  */
 export function withExposedUris(result: JsonObject, expose: (uri: string) => string): JsonObject {
-  const content = mapMember(exposeUi(result, expose), 'content', (block) => exposeBlock(block, expose));
+  const content = mapMember(exposeLinks(result, expose), 'content', (block) => exposeBlock(block, expose));
   const contents = mapMember(content, 'contents', (block) => exposeMember(block, expose));
   return mapMember(contents, 'messages', (message) => {
     const inner = isObject(message) ? message['content'] : undefined;
     const exposed = exposeBlock(inner, expose);
     return exposed === inner || !isObject(message) ? message : { ...message, content: exposed };
   });
-}
-
-/** MCP Apps name their page in `_meta.ui.resourceUri`, older ones in `_meta["ui/resourceUri"]` (SEP-1865). */
-function exposeUi(value: JsonObject, expose: (uri: string) => string): JsonObject {
-  const meta = objectAt(value, '_meta');
-  const ui = objectAt(meta, 'ui');
-  const uri = stringAt(ui, 'resourceUri');
-  const flat = stringAt(meta, 'ui/resourceUri');
-  if (meta === undefined || (uri === undefined && flat === undefined)) {
-    return value;
-  }
-  return {
-    ...value,
-    _meta: {
-      ...meta,
-      ...(uri === undefined ? {} : { ui: { ...ui, resourceUri: expose(uri) } }),
-      ...(flat === undefined ? {} : { 'ui/resourceUri': expose(flat) }),
-    },
-  };
 }
 
 function mapMember(value: JsonObject, key: string, map: (member: unknown) => unknown): JsonObject {

@@ -26,6 +26,8 @@ export interface EstablishOptions {
   readonly envelope: Envelope;
   readonly events: ConnectionEvents;
   readonly log: Log;
+  /** Aborts when nobody wants the connection any more: what was started is ended at once. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -33,8 +35,10 @@ export interface EstablishOptions {
  * terms are agreed; rejects with a GatewayError, and then nothing it started is left running.
  */
 export async function establish(options: EstablishOptions): Promise<Connection> {
-  const { settings, memory } = options;
+  const { settings, memory, signal } = options;
   const attempt = new Attempt(options);
+  const abandon = () => void attempt.abandon();
+  signal.addEventListener('abort', abandon, { once: true });
   const era = forcedEra(settings.protocol) ?? memory.era;
   try {
     const sse = memory.sse || (settings.kind === 'http' && settings.transport === 'sse');
@@ -48,6 +52,8 @@ export async function establish(options: EstablishOptions): Promise<Connection> 
     memory.hung &&= !(thrown instanceof GatewayError && thrown.code === 'UPSTREAM_VERSION');
     await attempt.abandon();
     throw thrown;
+  } finally {
+    signal.removeEventListener('abort', abandon);
   }
 }
 
@@ -200,7 +206,10 @@ class Attempt {
   }
 
   async #open(sse: boolean): Promise<Connection> {
-    const { settings, log, events } = this.#options;
+    const { settings, log, events, signal } = this.#options;
+    if (signal.aborted) {
+      throw new GatewayError('SHUTTING_DOWN', { upstream: settings.id });
+    }
     const connection = new Connection({
       upstream: settings.id,
       transport: this.#options.transport(sse),

@@ -21,6 +21,8 @@ export interface FleetEvents {
   lost(upstream: string): void;
   /** The first attempt to reach this upstream has failed. */
   failedFirst(upstream: string): void;
+  /** The upstream says that a resource changed, under its own URI. */
+  updated(upstream: string, uri: string): void;
   /** The upstream says that a list changed, whether it had declared so or not (case C-024). */
   changed(upstream: string, change: Change): void;
 }
@@ -118,6 +120,11 @@ export class Fleet {
     return this.#of(upstream).call(method, params, options, party);
   }
 
+  /** The whole set of resources of one upstream that clients watch from now on. */
+  watch(upstream: string, uris: ReadonlySet<string>): void {
+    this.#supervisors.get(upstream)?.link.watch.set(uris);
+  }
+
   /** A notification of one session, on the connections that are its own. */
   async notify(owner: string, method: string, params: JsonObject | undefined): Promise<void> {
     await Promise.all([...this.#supervisors.values()].map((each) => each.notify(owner, method, params)));
@@ -157,6 +164,11 @@ function transportFor(upstream: UpstreamSettings, sse: boolean, log: Log): Trans
 }
 
 function noticed(notice: RpcNotification, upstream: string, events: FleetEvents, log: Log): void {
+  const uri = notice.params?.['uri'];
+  if (notice.method === 'notifications/resources/updated' && typeof uri === 'string') {
+    events.updated(upstream, uri);
+    return;
+  }
   const change = CHANGES.find((name) => notice.method === `notifications/${name}/list_changed`);
   if (change !== undefined) {
     events.changed(upstream, change);

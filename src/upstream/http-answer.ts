@@ -30,7 +30,7 @@ export function announced(status: number, headers: HeaderMap): Announced {
 }
 
 /** The media type without parameters, in lower case; undefined where the header is missing. */
-export function mediaType(headers: HeaderMap): string | undefined {
+function mediaType(headers: HeaderMap): string | undefined {
   const type = headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   return type === '' ? undefined : type;
 }

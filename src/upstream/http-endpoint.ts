@@ -7,7 +7,7 @@ import { announced } from './http-answer.ts';
 import { drain } from './http-body.ts';
 import { type Answer, type Ask, exchange } from './http-exchange.ts';
 
-export type EndpointAsk = Pick<Ask, 'method' | 'headers' | 'body' | 'signal' | 'onSent'> & {
+type EndpointAsk = Pick<Ask, 'method' | 'headers' | 'body' | 'signal' | 'onSent'> & {
   /** Defaults to the endpoint's own URL. Always of the same origin. */
   readonly url?: URL;
 };

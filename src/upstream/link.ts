@@ -8,6 +8,7 @@ import type { Connection, Terms } from './connection.ts';
 import { establish, type Memory } from './establish.ts';
 import { subscribe } from './subscribe.ts';
 import type { Transport } from './transport.ts';
+import { Watch } from './watch.ts';
 
 /**
  * connecting: a handshake runs. connected: it is done. backoff: down, waiting for the next try. draining: being closed.
@@ -56,6 +57,9 @@ export class Link {
   #attempts = 0;
   #nextTryAt = 0;
   #cancelTimer = () => {};
+  /** Resources that clients watch. */
+  readonly watch: Watch;
+  readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
   #wasUp = false;
   #tried = false;
@@ -63,6 +67,7 @@ export class Link {
   constructor(options: LinkOptions) {
     const { enabled, disabledReason } = options.settings;
     this.#options = options;
+    this.watch = new Watch(options);
     this.#status = {
       state: enabled ? 'connecting' : 'off',
       era: undefined,
@@ -110,6 +115,7 @@ export class Link {
 
   async #shutDown(graceMs: number): Promise<void> {
     this.#cancelTimer();
+    this.#ending.abort();
     this.#move('draining');
     const connection = this.#connection;
     this.#connection = undefined;
@@ -167,6 +173,7 @@ export class Link {
         transport,
         envelope,
         log,
+        signal: this.#ending.signal,
         events: {
           notice: (notice) => this.#options.events.notice(notice),
           closed: (reason) => this.lose(connection, reason),
@@ -196,6 +203,7 @@ export class Link {
     });
     log.info({ era, version, server: label, ms: upSince - this.#status.since }, 'connected');
     this.#move('connected');
+    this.watch.attach(connection);
     const read = () => {
       if (this.#connection === connection) {
         this.#options.events.connected();

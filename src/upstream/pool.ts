@@ -46,7 +46,7 @@ interface Member {
 export class Pool {
   readonly #options: PoolOptions;
   readonly #members = new Map<string, Member>();
-  #closed = false;
+  readonly #ending = new AbortController();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -98,7 +98,7 @@ export class Pool {
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#closed = true;
+    this.#ending.abort();
     const members = [...this.#members.values()];
     this.#members.clear();
     await Promise.all(
@@ -112,7 +112,7 @@ export class Pool {
 
   #open(key: string, party: Party): Member {
     const { settings, log, transport, sse } = this.#options;
-    if (this.#closed) {
+    if (this.#ending.signal.aborted) {
       throw new GatewayError('UPSTREAM_DOWN', { upstream: settings.id });
     }
     if (this.#members.size >= settings.limits.connections && !this.#evictIdle()) {
@@ -124,6 +124,7 @@ export class Pool {
       transport,
       envelope: { clientInfo: party.info, clientCapabilities: party.capabilities },
       log,
+      signal: this.#ending.signal,
       events: {
         notice: (notice) =>
           log.debug({ method: notice.method }, 'a notice on an isolated connection was not passed on'),

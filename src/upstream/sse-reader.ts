@@ -5,7 +5,7 @@ import { GatewayError } from '../base/errors.ts';
 import { after } from '../base/time.ts';
 import { fromNetwork } from './foreign-errors.ts';
 
-export interface StreamEvent {
+interface StreamEvent {
   /** 'message' where the stream names none. */
   readonly type: string;
   readonly data: string;

@@ -121,7 +121,11 @@ function growth(variant, recorded) {
 /** A client that was refused opens its stream again; the last try in a row is the one it would have kept. */
 function lastOpening(recorded, from) {
   let last = from;
-  for (let at = from; at < recorded.length && (recorded[at].method === undefined || opensStream(recorded[at])); at += 1) {
+  for (
+    let at = from;
+    at < recorded.length && (recorded[at].method === undefined || opensStream(recorded[at]));
+    at += 1
+  ) {
     last = recorded[at].method === undefined ? last : at;
   }
   return last;
@@ -239,7 +243,9 @@ function expected({ method, path, body }, session, ended) {
   if (!modern && session === undefined && body.method !== 'initialize') {
     return 'homeless';
   }
-  return body.method === undefined || body.method.startsWith('notifications/') ? 'accepted' : REQUESTS[body.method];
+  return body.method === undefined || body.method.startsWith('notifications/')
+    ? 'accepted'
+    : REQUESTS[body.method];
 }
 
 const [, , folder] = argv;

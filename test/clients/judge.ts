@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, objectAt, stringAt } from '../../src/base/json.ts';
 import { META, metaOf } from '../../src/protocol/meta.ts';
-import { type Kind, KIND_FACTS, KINDS } from '../../src/protocol/model.ts';
+import { KIND_FACTS, KINDS, type Kind } from '../../src/protocol/model.ts';
 import { isModern } from '../../src/protocol/versions.ts';
 import type { Answer } from '../kit/http-exchange.ts';
 import { checkMessage } from '../kit/wire-check.ts';
@@ -66,7 +66,10 @@ function judgeResponse(turn: Turn): string[] {
     ...same('end', answer.ended, 'whole'),
     ...unless(accepted(turn, answer), `${answer.headers['content-type']} was not asked for`),
     ...unless(
-      send.expects === 'opened' || answer.headers['mcp-session-id'] === undefined || turn.version === undefined || !isModern(turn.version),
+      send.expects === 'opened' ||
+        answer.headers['mcp-session-id'] === undefined ||
+        turn.version === undefined ||
+        !isModern(turn.version),
       'a modern answer carries a session id',
     ),
   ];
@@ -80,12 +83,20 @@ function judgeResponse(turn: Turn): string[] {
   if (result === undefined) {
     return [...envelope, `HTTP ${answer.status} ${answer.text.slice(0, 200)}`];
   }
-  return [...envelope, ...status(answer, [200]), ...eraMarks(turn, result), ...RESULT_JUDGES[send.expects]?.(turn, result) ?? []];
+  return [
+    ...envelope,
+    ...status(answer, [200]),
+    ...eraMarks(turn, result),
+    ...(RESULT_JUDGES[send.expects]?.(turn, result) ?? []),
+  ];
 }
 
 const RESULT_JUDGES: Partial<Record<Expectation, (turn: Turn, result: JsonObject) => string[]>> = {
   discovered: (turn, result) => [
-    ...unless(list(result['supportedVersions']).includes(turn.version), 'the version asked for is not offered'),
+    ...unless(
+      list(result['supportedVersions']).includes(turn.version),
+      'the version asked for is not offered',
+    ),
     ...unless(list(result['supportedVersions']).includes('2025-11-25'), 'no legacy version is offered'),
     ...capabilities(result),
     ...unless(isObject(objectAt(result, '_meta')?.[META.serverInfo]), 'no serverInfo'),
@@ -99,7 +110,11 @@ const RESULT_JUDGES: Partial<Record<Expectation, (turn: Turn, result: JsonObject
   listed: judgeList,
   called: judgeCall,
   read: ({ body }, result) =>
-    same('URI', objectAt({ first: list(result['contents'])[0] }, 'first')?.['uri'], objectAt(body, 'params')?.['uri']),
+    same(
+      'URI',
+      objectAt({ first: list(result['contents'])[0] }, 'first')?.['uri'],
+      objectAt(body, 'params')?.['uri'],
+    ),
   prompted: (_, result) => unless(list(result['messages']).length > 0, 'no messages'),
   pinged: (_, result) => same('result', result, {}),
 };
@@ -194,7 +209,9 @@ function judgeCall(turn: Turn, result: JsonObject): string[] {
   return [
     ...same('isError', result['isError'] ?? false, false),
     ...(name === 'with_output' ? same('content', result['content'], SUMMED.content) : []),
-    ...(name === 'with_output' ? same('structured', result['structuredContent'], SUMMED.structuredContent) : []),
+    ...(name === 'with_output'
+      ? same('structured', result['structuredContent'], SUMMED.structuredContent)
+      : []),
     ...(name === 'demo.echo' ? same('structured', result['structuredContent'], params?.['arguments']) : []),
     ...same('steps of progress', progress.length, token === undefined ? 0 : steps),
     ...progress.flatMap((each) => same('progress token', each['progressToken'], token)),
@@ -220,7 +237,10 @@ function judgeListening(turn: Turn): string[] {
     ...exchange.messages.flatMap((message) => same('subscription', subscription(message), body?.['id'])),
     ...judgeNotices(turn),
     ...(turn.cut
-      ? [...same('end', answer?.ended, 'whole'), ...same('id of the last message', rest.at(-1)?.['id'], body?.['id'])]
+      ? [
+          ...same('end', answer?.ended, 'whole'),
+          ...same('id of the last message', rest.at(-1)?.['id'], body?.['id']),
+        ]
       : []),
   ];
 }

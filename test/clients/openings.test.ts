@@ -9,7 +9,9 @@ import { replay, type Stage } from './replay.ts';
 
 /** Everything up to the first request that the servers behind must answer. */
 function opening(steps: readonly Step[]): readonly Step[] {
-  const end = steps.findIndex((step) => needsUpstream(step) || step.kind === 'grow' || step.kind === 'restart');
+  const end = steps.findIndex(
+    (step) => needsUpstream(step) || step.kind === 'grow' || step.kind === 'restart',
+  );
   return end < 0 ? steps : steps.slice(0, end);
 }
 

@@ -94,7 +94,8 @@ export function stepsOf(recording: Recording, variant: string): readonly Step[] 
   return typeof steps === 'string' ? stepsOf(recording, steps) : steps;
 }
 
-export const sends = (steps: readonly Step[]): readonly Send[] => steps.filter((step) => step.kind === 'send');
+export const sends = (steps: readonly Step[]): readonly Send[] =>
+  steps.filter((step) => step.kind === 'send');
 
 const BY_UPSTREAMS: readonly Expectation[] = ['listed', 'called', 'read', 'prompted'];
 
@@ -120,7 +121,10 @@ function expanded(written: Written): Recording {
       n += 1;
       return n;
     };
-    return [name, typeof steps === 'string' ? steps : steps.map((step) => stepFrom(step, written, count))] as const;
+    return [
+      name,
+      typeof steps === 'string' ? steps : steps.map((step) => stepFrom(step, written, count)),
+    ] as const;
   });
   return { client: written.client, version: written.version, variants: new Map(variants) };
 }

@@ -62,7 +62,12 @@ function demoScript(era: Era, tools: readonly JsonObject[]): Script {
   };
 }
 
-const EXTRA: Script = { id: 'extra', tools: ['echo', 'whoami'], prompts: ['ask'], resources: ['extra://one'] };
+const EXTRA: Script = {
+  id: 'extra',
+  tools: ['echo', 'whoami'],
+  prompts: ['ask'],
+  resources: ['extra://one'],
+};
 
 /** Names (for resources and templates: URIs) that a client must see, by method, in order. */
 export type Listing = Readonly<Record<string, readonly string[]>>;

@@ -2,7 +2,7 @@ import { type JsonObject, objectAt, stringAt } from '../../src/base/json.ts';
 import { parameterHeaders, standardHeaders } from '../fixtures/upstreams/scripted-http-headers.ts';
 import { META } from '../fixtures/upstreams/scripted-script.ts';
 import type { Agent, AgentOptions } from './agent.ts';
-import { createAgent, createWire, noticeStream } from './agent-base.ts';
+import { createAgent, createWire, type EraParts, noticeStream } from './agent-base.ts';
 
 const NEWEST = '2026-07-28';
 const CLIENT = { name: 'modern-agent', version: '1.0.0' };
@@ -23,7 +23,7 @@ export async function connectModern(url: string, options: ModernOptions = {}): P
   const schemas = new Map<string, unknown>();
   let hello: JsonObject = {};
 
-  const dress: Parameters<typeof createAgent>[2]['dress'] = (method, params, { meta, progressToken }) => {
+  const dress: EraParts['dress'] = (method, params, { meta, progressToken }) => {
     const dressed = {
       ...params,
       _meta: {

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  exposeNames,
-  type NamingRule,
-  nameEach,
-  type Original,
-  STRICT,
-} from '../../../src/catalog/naming.ts';
+import { exposeNames, type NamingRule, type Original, STRICT } from '../../../src/catalog/naming.ts';
 
 const DOTTED: NamingRule = { separator: '.', maxLength: 128 };
 

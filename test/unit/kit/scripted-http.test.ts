@@ -112,7 +112,7 @@ describe.each(AGENTS)('a scripted HTTP upstream and a $era agent', ({ era, conne
 
   it.each(['elicitation', 'sampling', 'roots'])('asks for %s and hears the answer', async (kind) => {
     await using upstream = await startHttpUpstream({ tools: ['ask'] });
-    const content = { action: 'accept', content: { name: 'Ada' } };
+    const content = { action: 'accept', content: { name: 'friend' } };
     await using agent = await connect(upstream.url, {
       capabilities: { [kind]: {} },
       answers: {

@@ -58,7 +58,7 @@ async function exercise(client: SdkFace, upstream: ScriptedUpstream): Promise<vo
   expect(progress).toEqual([1, 2]);
   expect(await client.callTool('ask', { rounds: 2 })).toMatchObject({
     structuredContent: {
-      answers: [{ result: { action: 'accept' } }, { result: { content: { name: 'Ada' } } }],
+      answers: [{ result: { action: 'accept' } }, { result: { content: { name: 'friend' } } }],
     },
   });
   await client.listen();
@@ -69,7 +69,7 @@ async function exercise(client: SdkFace, upstream: ScriptedUpstream): Promise<vo
 
 const ABLE = {
   capabilities: { elicitation: { form: {} } },
-  answers: { 'elicitation/create': () => ({ action: 'accept', content: { name: 'Ada' } }) },
+  answers: { 'elicitation/create': () => ({ action: 'accept', content: { name: 'friend' } }) },
 };
 
 describe.each(SDK_CLIENTS)('the official client %s and a scripted upstream', (label) => {

@@ -20,7 +20,7 @@ describe.each(AGENTS)('what servers say to a $era agent', ({ connect }) => {
     for (const name of ['text', 'picture']) {
       expect(checkResult(agent.version, 'tools/call', (await agent.call(name)).result)).toEqual([]);
     }
-    const prompt = await agent.result('prompts/get', { name: 'greet', arguments: { name: 'Ada' } });
+    const prompt = await agent.result('prompts/get', { name: 'greet', arguments: { name: 'friend' } });
     expect(checkResult(agent.version, 'prompts/get', prompt)).toEqual([]);
     const read = await agent.result('resources/read', { uri: 'notes://readme' });
     expect(checkResult(agent.version, 'resources/read', read)).toEqual([]);

@@ -5,9 +5,8 @@ import { type RpcId, request } from '../../../src/protocol/json-rpc.ts';
 import { createStdioTransport } from '../../../src/upstream/stdio.ts';
 import { createLogCatcher, opened, Recorder, stdioUpstream } from './transport-kit.ts';
 
-const fixture = (name: string) => new URL(`../../fixtures/upstreams/${name}`, import.meta.url).pathname;
-const CHILD = fixture('transport-child.mjs');
-const STUBBORN = fixture('transport-stubborn.mjs');
+const CHILD = new URL('../../fixtures/upstreams/transport-child.mjs', import.meta.url).pathname;
+const STUBBORN = new URL('../../fixtures/upstreams/transport-stubborn.mjs', import.meta.url).pathname;
 const NODE = process.execPath;
 
 /** Neither running nor a zombie. */

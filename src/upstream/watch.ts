@@ -1,0 +1,135 @@
+import type { Log } from '../base/log.ts';
+import { backoff, pause } from '../base/time.ts';
+import type { UpstreamSettings } from '../config/settings.ts';
+import type { Envelope } from '../protocol/era-codec.ts';
+import type { RpcNotification } from '../protocol/json-rpc.ts';
+import type { Connection } from './connection.ts';
+
+export interface WatchOptions {
+  readonly settings: UpstreamSettings;
+  readonly envelope: Envelope;
+  readonly log: Log;
+}
+
+const FOREVER = Number.POSITIVE_INFINITY;
+/** A stream that stayed open this long was fine: its end does not count against the back-off. */
+const STABLE_MS = 30_000;
+
+/**
+ * Keeps the resources that some client watches subscribed at one upstream, in the way of its era, and again after each
+ * reconnect (case C-076): `resources/subscribe` for each URI, or one `subscriptions/listen` for the whole set.
+ */
+export class Watch {
+  readonly #options: WatchOptions;
+  #wanted: ReadonlySet<string> = new Set();
+  #connection: Connection | undefined;
+  /** Legacy: what the present connection is subscribed to. */
+  #subscribed = new Set<string>();
+  /** Modern: the streams that are open. More than one only until the newest is acknowledged. */
+  readonly #streams = new Set<AbortController>();
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** The whole set of URIs that are wanted from now on. */
+  set(uris: ReadonlySet<string>): void {
+    this.#wanted = uris;
+    this.#apply();
+  }
+
+  /** A new connection, which knows of nothing yet. */
+  attach(connection: Connection): void {
+    this.#connection = connection;
+    this.#subscribed = new Set();
+    this.#endBefore(undefined);
+    this.#apply();
+  }
+
+  #apply(): void {
+    const connection = this.#connection;
+    if (connection === undefined || connection.ended !== undefined) {
+      return;
+    }
+    if (connection.terms.era === 'legacy') {
+      this.#subscribe(connection);
+    } else {
+      this.#listen(connection);
+    }
+  }
+
+  #subscribe(connection: Connection): void {
+    const before = this.#subscribed;
+    this.#subscribed = new Set(this.#wanted);
+    for (const uri of this.#wanted) {
+      if (!before.has(uri)) {
+        this.#ask(connection, 'resources/subscribe', uri);
+      }
+    }
+    for (const uri of before) {
+      if (!this.#wanted.has(uri)) {
+        this.#ask(connection, 'resources/unsubscribe', uri);
+      }
+    }
+  }
+
+  #ask(connection: Connection, method: string, uri: string): void {
+    const { envelope, settings, log } = this.#options;
+    const { call } = settings.timeouts;
+    connection
+      .request(method, { uri }, { envelope, timeoutMs: call, totalMs: call })
+      .catch((thrown: unknown) => {
+        log.warn({ err: thrown, method }, 'a resource subscription was not changed');
+      });
+  }
+
+  /** The stream for the new set is opened first and older ones closed once it is acknowledged: nothing is missed. */
+  #listen(connection: Connection): void {
+    if (this.#wanted.size === 0) {
+      this.#endBefore(undefined);
+      return;
+    }
+    const mine = new AbortController();
+    this.#streams.add(mine);
+    void this.#keepOpen(connection, [...this.#wanted], mine.signal, () => this.#endBefore(mine));
+  }
+
+  /** Ends the streams that are older than this one; all of them where none is named. */
+  #endBefore(stream: AbortController | undefined): void {
+    for (const older of this.#streams) {
+      if (older === stream) {
+        return;
+      }
+      this.#streams.delete(older);
+      older.abort();
+    }
+  }
+
+  /** Never rejects: every end of the stream is followed by another try, until the set or the connection changes. */
+  async #keepOpen(
+    connection: Connection,
+    uris: readonly string[],
+    signal: AbortSignal,
+    acknowledged: () => void,
+  ): Promise<void> {
+    const { envelope, settings, log } = this.#options;
+    const params = { notifications: { resourceSubscriptions: uris } };
+    const onNotice = (notice: RpcNotification) => {
+      if (notice.method === 'notifications/subscriptions/acknowledged' && !signal.aborted) {
+        acknowledged();
+      }
+    };
+    for (let failures = 0; connection.ended === undefined && !signal.aborted; failures += 1) {
+      const openedAt = Date.now();
+      const options = { envelope, signal, timeoutMs: FOREVER, totalMs: FOREVER, onNotice };
+      await connection
+        .request('subscriptions/listen', params, options)
+        .catch((thrown: unknown) => log.debug({ err: thrown }, 'the stream of resource updates ended'));
+      failures = Date.now() - openedAt > STABLE_MS ? 0 : failures;
+      await pause(
+        signal.aborted ? 0 : backoff(failures, settings.restart.base, settings.restart.cap),
+        signal,
+      );
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLOSED } from '../fixtures/upstreams/scripted-peer.ts';
+import type { Agent, NoticeStream } from '../kit/agent.ts';
+import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { connectLegacy } from '../kit/legacy-agent.ts';
+import { connectModern } from '../kit/modern-agent.ts';
+import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
+import { startStdioUpstream } from '../kit/stdio-upstream.ts';
+import type { ScriptedUpstream } from '../kit/upstream.ts';
+
+const FILLINGS = [
+  { carrier: 'stdio', era: 'legacy', start: startStdioUpstream },
+  { carrier: 'stdio', era: 'modern', start: startStdioUpstream },
+  { carrier: 'http', era: 'legacy', start: startHttpUpstream },
+  { carrier: 'http', era: 'modern', start: startHttpUpstream },
+] as const;
+
+const X = 'u1://x';
+const Y = 'u1://y';
+const about = (uri: string) => (message: { method?: unknown; params?: unknown }) =>
+  message.method === 'notifications/resources/updated' && (message.params as { uri?: unknown }).uri === uri;
+
+describe.each(FILLINGS)('C-076: updates of resources of a $era upstream over $carrier', ({ era, start }) => {
+  let up: ScriptedUpstream;
+  let other: ScriptedUpstream;
+  let gateway: StartedGateway;
+  let legacy: Agent;
+  let modern: Agent;
+  let heardByLegacy: NoticeStream;
+
+  beforeAll(async () => {
+    up = await start({
+      id: 'up',
+      era,
+      resources: [
+        { uri: X, name: 'x' },
+        { uri: Y, name: 'y' },
+      ],
+      capabilities: { resources: { subscribe: true, listChanged: true } },
+    });
+    other = await startHttpUpstream({ id: 'other', resources: [{ uri: 'u2://z', name: 'z' }] });
+    gateway = await startGateway({ upstreams: { up: up.config, other: other.config } });
+    legacy = await connectLegacy(gateway.url);
+    modern = await connectModern(gateway.url);
+    await legacy.untilNames((names) => names.length === 3, 'resources');
+    heardByLegacy = await legacy.listen();
+  });
+
+  afterAll(async () => {
+    await legacy?.[Symbol.asyncDispose]();
+    await modern?.[Symbol.asyncDispose]();
+    await gateway?.close();
+    await up?.[Symbol.asyncDispose]();
+    await other?.[Symbol.asyncDispose]();
+  });
+
+  it('reach exactly the clients that watch them, and the upstream is asked once', async () => {
+    expect(legacy.hello).toMatchObject({ capabilities: { resources: { subscribe: true } } });
+    await legacy.result('resources/subscribe', { uri: X });
+    await using heardByModern = await modern.listen({ uris: [X, Y, 'u1://nowhere'] });
+    await using bystander = await modern.listen({ tools: true });
+    expect(heardByModern.acknowledged).toMatchObject({ notifications: { resourceSubscriptions: [X, Y] } });
+    await expect.poll(() => subscribed(up)).toEqual([X, Y]);
+    await up.untilListening();
+    await up.notify({ updated: X });
+    await up.notify({ updated: Y });
+    await heardByLegacy.next(about(X));
+    await heardByModern.next(about(X));
+    await heardByModern.next(about(Y));
+    expect(heardByLegacy.count(about(Y))).toBe(0);
+    expect(bystander.count((message) => message.method === 'notifications/resources/updated')).toBe(0);
+  });
+
+  it('end upstream when the last watcher has gone', async () => {
+    await legacy.result('resources/unsubscribe', { uri: X });
+    await expect.poll(() => subscribed(up)).toEqual([]);
+  });
+
+  it('are refused for a URI that nobody has, or whose server announces none', async () => {
+    const { error } = await legacy.request('resources/subscribe', { uri: 'zz://1' });
+    expect(error).toMatchObject({ code: -32002, data: { uri: 'zz://1' } });
+    const unwatchable = await legacy.request('resources/subscribe', { uri: 'u2://z' });
+    expect(unwatchable.error).toMatchObject({ code: -32601 });
+  });
+});
+
+/** The URIs that the upstream is asked to watch now, as its record tells. */
+function subscribed(up: ScriptedUpstream): readonly string[] {
+  const uris = new Map<unknown, readonly string[]>();
+  for (const { method, id, params } of up.received) {
+    if (method === 'resources/subscribe') {
+      uris.set(params.uri, [String(params.uri)]);
+    } else if (method === 'resources/unsubscribe') {
+      uris.delete(params.uri);
+    } else if (method === 'subscriptions/listen') {
+      uris.set(
+        id,
+        (params.notifications as { resourceSubscriptions?: string[] }).resourceSubscriptions ?? [],
+      );
+    } else if (method === CLOSED || method === 'notifications/cancelled') {
+      uris.delete(params.requestId);
+    }
+  }
+  return [...uris.values()].flat().toSorted();
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { Io } from '../../../src/cli/io.ts';
+import { runCli } from '../../../src/cli/program.ts';
+
+export const ABSENT = { command: 'there-is-no-such-command' };
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs one command line in this process. Only the edge is ours: what it reads, and where it writes. */
+export async function run(
+  args: readonly string[],
+  edge: Partial<Io> & { readonly stdin?: string } = {},
+): Promise<Ran> {
+  let stdout = '';
+  let stderr = '';
+  const { stdin = '', ...rest } = edge;
+  const io: Io = {
+    env: {},
+    out: (text) => {
+      stdout += text;
+    },
+    err: (text) => {
+      stderr += text;
+    },
+    readable: false,
+    input: async () => stdin,
+    columns: undefined,
+    stopped: () => new Promise(() => {}),
+    ...rest,
+  };
+  const code = await runCli(['node', 'patchbay', '--log-level', 'silent', ...args], io);
+  return { code, stdout, stderr };
+}
+
+/** A configuration file that is gone when the test is over. Text is written as it is, anything else as YAML. */
+export async function configFile(content: unknown): Promise<AsyncDisposable & { readonly path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'patchbay-cli-'));
+  const path = join(folder, 'gateway.yaml');
+  await writeFile(path, typeof content === 'string' ? content : stringify(content));
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}

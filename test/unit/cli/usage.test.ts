@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { buildProgram } from '../../../src/cli/program.ts';
+import { configFile, run } from './run.ts';
+
+const nowhere = () => {};
+const program = buildProgram(
+  {
+    env: {},
+    out: nowhere,
+    err: nowhere,
+    readable: false,
+    input: async () => '',
+    columns: undefined,
+    stopped: () => new Promise(nowhere),
+  },
+  nowhere,
+);
+
+describe('help', () => {
+  it.each(program.commands.map((command) => [command.name(), command] as const))(
+    'patchbay %s --help names every option and argument, and has an example',
+    async (name, command) => {
+      const { code, stdout, stderr } = await run([name, '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const options = [...command.options, ...program.options].map(({ flags }) => flags);
+      const args = command.registeredArguments.map((argument) => argument.description);
+      expect(options).toContain('--json');
+      expect(options).toContain('-c, --config <file>');
+      for (const word of [...options, ...args, `Examples:\n  patchbay`]) {
+        expect(stdout.replaceAll(/\n {3,}/g, ' ')).toContain(word);
+      }
+    },
+  );
+
+  it('patchbay --help names every command', async () => {
+    const { code, stdout } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const { name, summary } of program.commands.map((each) => ({
+      name: each.name(),
+      summary: each.summary(),
+    }))) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} .* {2}${summary.replaceAll(/[()]/g, '\\$&')}$`, 'm'));
+    }
+  });
+});
+
+describe('wrong usage', () => {
+  it.each([
+    [['chek'], 'Did you mean check?'],
+    [['serve', 'check'], "unknown command 'check'"],
+    [['check', '--jsn'], 'Did you mean --json?'],
+    [['check', 'x'], 'too many arguments'],
+    [['call'], "missing required argument 'name'"],
+    [['tools', '--names', 'fancy'], 'Allowed choices are dotted, strict.'],
+    [['check', '--port', '70000'], 'A port is a number from 0 to 65535.'],
+    [['check', '--log-level', 'loud'], 'Allowed choices are trace, '],
+    [['check', '-c', 'nowhere.yaml'], 'nowhere.yaml: there is no such file\nName a configuration with --config'],
+    [['call', 'x', '-c', 'nowhere.yaml'], 'nowhere.yaml: there is no such file'],
+  ])('patchbay %j exits with 2 and a hint', async (args, hint) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(hint);
+  });
+
+  it('is not a global option before the command', async () => {
+    await using config = await configFile({ upstreams: {} });
+    expect(await run(['-c', config.path, 'tools', '--json'])).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(await run(['tools', '-c', config.path])).toMatchObject({ code: 0, stdout: 'There are no tools.\n' });
+  });
+});
