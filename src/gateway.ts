@@ -6,7 +6,7 @@ import { after } from './base/time.ts';
 import { changesSeen } from './catalog/changes-seen.ts';
 import { Store } from './catalog/store.ts';
 import { Hub } from './changes/hub.ts';
-import { Updates } from './changes/updates.ts';
+import { TaskUpdates, Updates } from './changes/updates.ts';
 import type { Settings } from './config/settings.ts';
 import { createFront, type Front } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
@@ -27,6 +27,7 @@ import { readList } from './relay/read-list.ts';
 import { Relay } from './relay/relay.ts';
 import { RequestStates } from './relay/request-state.ts';
 import { SeenUris } from './relay/seen-uris.ts';
+import { Tasks } from './relay/tasks.ts';
 import { Watching } from './relay/watching.ts';
 import { Fleet } from './upstream/fleet.ts';
 
@@ -65,9 +66,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const serverInfo: Implementation = { name: settings.name, version: options.release };
   const hub = new Hub(log);
   const sealer = createSealer(options.sealingKey);
-  const { fleet, store, updates } = changeFlow(settings, serverInfo, hub, log);
+  const { fleet, store, updates, taskUpdates } = changeFlow(settings, serverInfo, hub, log);
   const hello = new Hello({ fleet, settings, serverInfo });
-  const relay = requestFlow({ fleet, store, updates, hello, settings, sealer });
+  const relay = requestFlow({ fleet, store, updates, taskUpdates, hello, settings, sealer });
   const sessions = new Sessions(sealer, settings.sessions);
   const status = () =>
     readiness({
@@ -120,7 +121,7 @@ function changeFlow(
   clientInfo: Implementation,
   hub: Hub,
   log: Log,
-): { fleet: Fleet; store: Store; updates: Updates } {
+): { fleet: Fleet; store: Store; updates: Updates; taskUpdates: TaskUpdates } {
   const fleet = new Fleet({
     upstreams: settings.upstreams,
     clientInfo,
@@ -131,6 +132,7 @@ function changeFlow(
       failedFirst: (id) => store.markTried(id),
       changed: (id, change) => store.invalidate(id, change),
       updated: (id, uri) => updates.updated(id, uri),
+      task: (id, task) => taskUpdates.updated(id, task),
     },
   });
   const envelope = { clientInfo, clientCapabilities: {} };
@@ -145,7 +147,8 @@ function changeFlow(
     log,
   });
   const updates = new Updates((id, uris) => fleet.watch(id, uris));
-  return { fleet, store, updates };
+  const taskUpdates = new TaskUpdates((id, tasks) => fleet.watchTasks(id, tasks));
+  return { fleet, store, updates, taskUpdates };
 }
 
 /** Request: method table -> route -> upstream. */
@@ -153,6 +156,7 @@ function requestFlow(rooms: {
   fleet: Fleet;
   store: Store;
   updates: Updates;
+  taskUpdates: TaskUpdates;
   hello: Hello;
   settings: Settings;
   sealer: Sealer;
@@ -162,12 +166,13 @@ function requestFlow(rooms: {
   const { questions } = rooms.settings;
   const states = new RequestStates(rooms.sealer, questions.ttl);
   const parked = new ParkedCalls(states, questions);
+  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates);
   const conversation = new Conversation({ ...rooms, states, parked });
   return new Relay({
     hello: rooms.hello,
     lists: new Lists(rooms),
-    watching: new Watching({ ...rooms, lookup }),
-    forward: new Forward({ ...rooms, lookup, seen, conversation }),
+    watching: new Watching({ ...rooms, lookup, tasks }),
+    forward: new Forward({ ...rooms, lookup, seen, conversation, tasks }),
     maxTtl: rooms.settings.lists.maxTtl,
   });
 }

@@ -26,24 +26,16 @@ export async function serveListen(
 ): Promise<void> {
   const filter = message.params?.['notifications'];
   const wants = wantedChanges(filter);
-  const watchable = await front.relay.watchable(filter, context);
+  const further = await front.relay.honour(filter, context);
   front.streams.reserve();
   const served = (change: Change) => front.hello.offers(context.entrance, change);
   const stream = openStream(reply, headers, front.settings.streams, context.log);
   const tell = (method: string, params: JsonObject = {}) =>
     stream.send(JSON.stringify(notification(method, { ...params, ...subscriptionMeta(message.id) })));
-  const uris = watchable.length === 0 ? {} : { resourceSubscriptions: watchable.map(({ uri }) => uri) };
   tell('notifications/subscriptions/acknowledged', {
-    notifications: { ...honoured(wants, served), ...uris },
+    notifications: { ...honoured(wants, served), ...further.filter },
   });
-  const stops = watchable.map(({ start }) =>
-    start((uri) => tell('notifications/resources/updated', { uri })),
-  );
-  reply.raw.on('close', () => {
-    for (const stop of stops) {
-      stop();
-    }
-  });
+  reply.raw.on('close', further.start(tell));
   attach(front, reply, stream, {
     listener: {
       wants,

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../base/json.ts';
+import { extensionsOf } from './extensions.ts';
 import { KIND_FACTS, type Kind } from './model.ts';
 
 /** Server capabilities as an upstream declared them: read member by member, never trusted to be well formed. */
@@ -36,5 +37,12 @@ export function merge(servers: readonly ServerCapabilities[], pending: boolean):
     ...(any('resources') ? { resources: { listChanged: true, ...subscribe } } : {}),
     ...(any('completions') ? { completions: {} } : {}),
     ...(any('logging') ? { logging: {} } : {}),
+    ...extensions(servers),
   };
+}
+
+/** The union of what the servers extend the protocol by; of two settings for one extension the first one's hold. */
+function extensions(servers: readonly ServerCapabilities[]): JsonObject {
+  const all = Object.assign({}, ...servers.toReversed().map(extensionsOf));
+  return Object.keys(all).length === 0 ? {} : { extensions: all };
 }

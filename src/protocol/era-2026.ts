@@ -14,6 +14,9 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/templates/list',
   'completion/complete',
+  'tasks/get',
+  'tasks/update',
+  'tasks/cancel',
 ]);
 
 /** Results that must carry hints when they are complete (spec: server/utilities/caching, Cacheable Results). */

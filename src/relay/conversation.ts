@@ -1,12 +1,14 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt, without } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
+import { extensionsOf, hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { logLevelReaches } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { asModernQuestion, CONVERSABLE, linksOf, missingFor } from '../protocol/questions.ts';
 import type { CallOptions } from '../upstream/calls.ts';
 import type { Fleet } from '../upstream/fleet.ts';
+import { awaitTask } from './await-task.ts';
 import type { RequestContext } from './context.ts';
 import type { ParkedCalls, ParkedHooks } from './parked.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
@@ -45,12 +47,20 @@ export class Conversation {
 
   /** `params` name the item as the upstream knows it. Resolves with a final result or, for modern clients, with `input_required`. */
   async run(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
-    const answered = CONVERSABLE.has(target.method)
-      ? params
-      : without(params, 'inputResponses', 'requestState');
+    if (!CONVERSABLE.has(target.method)) {
+      return this.#plain(target, params, context);
+    }
     return context.codec.era === 'modern'
-      ? this.#modern(target, answered, context)
-      : this.#legacy(target, answered, context);
+      ? this.#modern(target, params, context)
+      : this.#legacy(target, params, context);
+  }
+
+  /** A request that no server may answer with a question. */
+  async #plain(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const onNotice = (notice: RpcNotification) => relayNotice(notice, params, context);
+    const result = await this.#call(target, params, context, { signal: context.signal, onNotice });
+    isUnfinished(result, target, context);
+    return result;
   }
 
   async #modern(target: Target, given: JsonObject, context: RequestContext): Promise<JsonObject> {
@@ -84,7 +94,7 @@ export class Conversation {
 
   /** An `input_required` of the upstream, as it goes to a modern client. */
   #passedOn(result: JsonObject, target: Target, subject: StateSubject, context: RequestContext): JsonObject {
-    if (!isUnfinished(result, target)) {
+    if (!isUnfinished(result, target, context)) {
       return result;
     }
     inputRequestsOf(result, target.upstream, context);
@@ -131,7 +141,10 @@ export class Conversation {
     let sent = params;
     for (let round = 0; round <= this.#options.settings.questions.rounds; round += 1) {
       const result = await this.#call(target, sent, context, hooks);
-      if (!isUnfinished(result, target)) {
+      if (result['resultType'] === 'task') {
+        return this.#finished(result, target, context);
+      }
+      if (!isUnfinished(result, target, context)) {
         return result;
       }
       const requests = inputRequestsOf(result, target.upstream, context);
@@ -148,6 +161,26 @@ export class Conversation {
     throw new GatewayError('QUESTION_ROUNDS', { upstream: target.upstream });
   }
 
+  /** A task that a server made of a legacy client's call: that era has none, so its end is awaited. */
+  #finished(created: JsonObject, { upstream }: Target, context: RequestContext): Promise<JsonObject> {
+    const { fleet } = this.#options;
+    return awaitTask({
+      upstream,
+      created,
+      signal: context.signal,
+      totalMs: fleet.settings(upstream).timeouts.total,
+      // The last word, tasks/cancel, is said after the client has gone: it must not be cut short by that.
+      ask: (method, params) => this.#call({ upstream, method }, params, context, {}),
+      answers: async (inputRequests) => {
+        const requests = inputRequestsOf({ inputRequests }, upstream, context);
+        if (context.session === undefined) {
+          throw new GatewayError('CAPABILITY_MISSING', { upstream });
+        }
+        return answersOf(requests, context, context.session);
+      },
+    });
+  }
+
   #call(
     target: Target,
     params: JsonObject,
@@ -158,7 +191,7 @@ export class Conversation {
     const { upstream, method } = target;
     const { timeouts } = fleet.settings(upstream);
     const { info, logLevel } = context.client;
-    const party = partyOf(context);
+    const party = partyOf(context, fleet.capabilities(upstream) ?? {});
     const options: CallOptions = {
       envelope: {
         clientInfo: info,
@@ -186,14 +219,24 @@ function resumed(
   return state.state === undefined ? params : { ...params, requestState: state.state };
 }
 
-/** True for `input_required`, false for a final result; any other type was not negotiated and throws. */
-function isUnfinished(result: JsonObject, { upstream, method }: Target): boolean {
+/**
+ * True for `input_required`, false for what the client gets as it is: a final result, or a type that an extension
+ * brings which both sides declared. Throws for anything else: it was not negotiated (spec: basic/index, ResultType).
+ */
+function isUnfinished(result: JsonObject, { upstream, method }: Target, context: RequestContext): boolean {
   const { resultType } = result;
   if (resultType === undefined || resultType === 'complete') {
     return false;
   }
   if (resultType === 'input_required' && CONVERSABLE.has(method)) {
     return true;
+  }
+  const { capabilities } = context.client;
+  if (resultType === 'task' && !hasExtension(capabilities, TASKS)) {
+    throw new GatewayError('CAPABILITY_MISSING', { upstream, data: requiring(TASKS) });
+  }
+  if (context.codec.era === 'modern' && Object.keys(extensionsOf(capabilities)).length > 0) {
+    return false;
   }
   throw new GatewayError('UPSTREAM_NOT_MCP', {
     upstream,

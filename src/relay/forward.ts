@@ -2,12 +2,14 @@ import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
+import { extensionOfMethod, extensionsOf, TASKS } from '../protocol/extensions.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
 import { type SeenUris, withExposedUris } from './seen-uris.ts';
+import type { Tasks } from './tasks.ts';
 
 const HEADER_MISMATCH = -32020;
 
@@ -17,6 +19,7 @@ export interface ForwardOptions {
   readonly lookup: Lookup;
   readonly seen: SeenUris;
   readonly conversation: Conversation;
+  readonly tasks: Tasks;
 }
 
 /** Requests that one upstream answers. Only what the gateway owns is replaced; every other member passes untouched. */
@@ -75,6 +78,40 @@ export class Forward {
     return this.#send({ upstream, method: 'completion/complete' }, { ...params, ref }, context);
   }
 
+  /**
+   * `tasks/get`, `tasks/update` and `tasks/cancel`: to the upstream whose task it is, under its own id. What the client
+   * gets back names the id that it asked with; the result inside is treated like a direct one.
+   */
+  async task(method: string, params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
+    const { upstream, taskId } = this.#options.tasks.route(params, context);
+    const answer = await this.#send({ upstream, method }, { ...params, taskId }, context);
+    const inner = answer['result'];
+    return {
+      ...answer,
+      ...(answer['taskId'] === undefined ? {} : { taskId: params?.['taskId'] }),
+      ...(isObject(inner) ? { result: this.#exposed(inner, upstream, context) } : {}),
+    };
+  }
+
+  /**
+   * A method that the core protocol does not have: it goes to the one server here that declares the extension of that
+   * prefix, if the client declared it too. Throws METHOD_UNKNOWN for everything else.
+   */
+  async extension(
+    method: string,
+    params: JsonObject | undefined,
+    context: RequestContext,
+  ): Promise<JsonObject> {
+    const declared = Object.keys(extensionsOf(context.client.capabilities)).filter((id) => id !== TASKS);
+    const id = context.codec.era === 'modern' ? extensionOfMethod(method, declared) : undefined;
+    const owners = id === undefined ? [] : this.#options.hello.withExtension(context.entrance, id);
+    const [owner] = owners;
+    if (owner === undefined || owners.length > 1) {
+      throw new GatewayError('METHOD_UNKNOWN');
+    }
+    return this.#send({ upstream: owner, method }, params ?? {}, context);
+  }
+
   async #reference(
     params: JsonObject | undefined,
     context: RequestContext,
@@ -125,8 +162,9 @@ export class Forward {
 
   /** One request to its final result, or to the `input_required` that a modern client has to answer. */
   async #send(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
-    const result = await this.#options.conversation.run(target, params, context);
-    return this.#exposed(result, target.upstream, context);
+    const { conversation, tasks } = this.#options;
+    const result = await conversation.run(target, params, context);
+    return tasks.created(this.#exposed(result, target.upstream, context), target.upstream, context);
   }
 
   /** The result with its URIs as this client knows them; each is remembered as given to this principal. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import { announcesUpdates, declares, merge } from '../protocol/capabilities.ts';
+import { hasExtension } from '../protocol/extensions.ts';
 import type { CacheHints, Implementation } from '../protocol/model.ts';
 import { VERSIONS } from '../protocol/versions.ts';
 import type { Fleet } from '../upstream/fleet.ts';
@@ -14,6 +15,7 @@ const LONGEST_ALL = 16_384;
 export class Hello {
   readonly #fleet: Fleet;
   readonly #settings: Settings;
+  readonly #told = new Map<string, ReadonlySet<string>>();
   readonly serverInfo: Implementation;
 
   constructor(about: { fleet: Fleet; settings: Settings; serverInfo: Implementation }) {
@@ -26,6 +28,23 @@ export class Hello {
   visible(entrance: Entrance): readonly string[] {
     const { upstream } = entrance.selection;
     return upstream === undefined ? this.#fleet.ids : this.#fleet.ids.filter((id) => id === upstream);
+  }
+
+  /**
+   * True when a list of this capability may be asked for here: some server has it, or a client was told so while
+   * nobody knew better. Then an empty list is the honest answer, and an error would look like a broken server (C-091).
+   */
+  lists(entrance: Entrance, capability: string): boolean {
+    return this.#told.get(entrance.id)?.has(capability) === true || this.offers(entrance, capability);
+  }
+
+  /** What is told to a client that greets; kept in mind where it is more than will turn out to be true. */
+  #tell(entrance: Entrance): JsonObject {
+    const capabilities = this.capabilities(entrance);
+    if (this.#pending(entrance)) {
+      this.#told.set(entrance.id, new Set(Object.keys(capabilities)));
+    }
+    return capabilities;
   }
 
   capabilities(entrance: Entrance): JsonObject {
@@ -45,7 +64,7 @@ export class Hello {
   initialize(entrance: Entrance, version: string): JsonObject {
     return {
       protocolVersion: version,
-      capabilities: this.capabilities(entrance),
+      capabilities: this.#tell(entrance),
       serverInfo: this.serverInfo,
       ...this.#instructions(entrance),
     };
@@ -55,7 +74,7 @@ export class Hello {
   discover(entrance: Entrance): { readonly result: JsonObject; readonly hints: CacheHints } {
     const result = {
       supportedVersions: VERSIONS,
-      capabilities: this.capabilities(entrance),
+      capabilities: this.#tell(entrance),
       ...this.#instructions(entrance),
     };
     const ttlMs = this.#pending(entrance) ? 0 : this.#settings.lists.maxTtl;
@@ -70,6 +89,14 @@ export class Hello {
   /** True when this upstream declares the capability. */
   upstreamDeclares(upstream: string, capability: string): boolean {
     return declares(this.#fleet.capabilities(upstream) ?? {}, capability);
+  }
+
+  /** The upstreams that declare an extension and can be spoken to in the era that has extensions. */
+  withExtension(entrance: Entrance, id: string): readonly string[] {
+    return this.visible(entrance).filter(
+      (upstream) =>
+        this.#fleet.terms(upstream)?.era === 'modern' && hasExtension(this.#fleet.capabilities(upstream), id),
+    );
   }
 
   /** True when this upstream tells of changes of single resources. */

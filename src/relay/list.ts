@@ -47,7 +47,7 @@ export class Lists {
     const visible = hello.visible(context.entrance);
     await store.settled(visible, settings.lists.firstWait);
     const { capability, member } = KIND_FACTS[kind];
-    if (!hello.offers(context.entrance, capability)) {
+    if (!hello.lists(context.entrance, capability)) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });
     }
     const { catalog, position } = this.#start(kind, params, context);

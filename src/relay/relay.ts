@@ -9,7 +9,7 @@ import type { RequestContext } from './context.ts';
 import type { Forward } from './forward.ts';
 import type { Hello } from './hello.ts';
 import type { Lists } from './list.ts';
-import type { Watched, Watching } from './watching.ts';
+import type { Honoured, Watching } from './watching.ts';
 
 /** What goes back: one JSON-RPC response as text, and the HTTP status that belongs to it. */
 export interface Reply {
@@ -54,6 +54,9 @@ export class Relay {
       ['tools/call', (params, context) => forward.callTool(params, context)],
       ['prompts/get', (params, context) => forward.getPrompt(params, context)],
       ['resources/read', (params, context) => forward.readResource(params, context)],
+      ['tasks/get', (params, context) => forward.task('tasks/get', params, context)],
+      ['tasks/update', (params, context) => forward.task('tasks/update', params, context)],
+      ['tasks/cancel', (params, context) => forward.task('tasks/cancel', params, context)],
       ['completion/complete', (params, context) => forward.complete(params, context)],
     ]);
   }
@@ -67,10 +70,9 @@ export class Relay {
     }
   }
 
-  /** The resources of a listen filter that can be watched for this client. */
-  watchable(filter: unknown, context: RequestContext): Promise<readonly Watched[]> {
-    const wanted = isObject(filter) ? filter['resourceSubscriptions'] : undefined;
-    return this.#options.watching.honoured(wanted, context);
+  /** What a listen filter asks for besides the lists, as far as it can be honoured for this client. */
+  honour(filter: unknown, context: RequestContext): Promise<Honoured> {
+    return this.#options.watching.honour(filter, context);
   }
 
   async #answer(message: RpcRequest, context: RequestContext): Promise<string> {
@@ -85,10 +87,9 @@ export class Relay {
       return JSON.stringify(result(id, this.#encode(method, discovered, context, hints)));
     }
     const handler = codec.methods.has(method) ? this.#handlers.get(method) : undefined;
-    if (handler === undefined) {
-      throw new GatewayError('METHOD_UNKNOWN');
-    }
-    const answer = await handler(params, context);
+    const answer = await (handler === undefined
+      ? this.#options.forward.extension(method, params, context)
+      : handler(params, context));
     return JSON.stringify(
       result(id, this.#encode(method, answer, context, hintsOf(answer, this.#options.maxTtl))),
     );

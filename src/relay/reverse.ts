@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { hasExtension, negotiated, TASKS } from '../protocol/extensions.ts';
 import { type Asked, asLegacyQuestion, carried, missingFor } from '../protocol/questions.ts';
 import type { Question } from '../upstream/calls.ts';
 import type { Party } from '../upstream/pool.ts';
@@ -7,17 +8,25 @@ import type { RequestContext, SessionFace } from './context.ts';
 
 /** Questions of servers on their way to the client (design, Eras; spec 2026-07-28: patterns/mrtr). */
 
-/** For whom this request is made, as far as the upstream connection depends on it. */
-export function partyOf(context: RequestContext): Party {
+/** For whom this request is made, as far as the upstream connection depends on it; `server` is what that declared. */
+export function partyOf(context: RequestContext, server: JsonObject): Party {
   const { codec, client, principal, session } = context;
   return {
     principal: principal.key,
     session: session?.sid,
     era: codec.era,
     info: client.info,
-    capabilities: carried(client.capabilities, codec.era),
+    capabilities: { ...carried(client.capabilities, codec.era), ...extensionsFor(context, server) },
     question: (question) => aside(question, context),
   };
+}
+
+/** A legacy client knows no tasks, but the gateway awaits them for it (see await-task.ts). */
+function extensionsFor({ codec, client }: RequestContext, server: JsonObject): JsonObject {
+  const { extensions } = negotiated(client.capabilities, server);
+  const tasks = codec.era === 'legacy' && hasExtension(server, TASKS) ? { [TASKS]: {} } : {};
+  const all = { ...(isObject(extensions) ? extensions : {}), ...tasks };
+  return Object.keys(all).length === 0 ? {} : { extensions: all };
 }
 
 /**

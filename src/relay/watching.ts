@@ -1,10 +1,11 @@
 import { GatewayError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
 import type { Updates } from '../changes/updates.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
+import type { Tasks } from './tasks.ts';
 
 /** Most resources that one stream may ask for. */
 const MOST_WATCHED = 1_000;
@@ -16,10 +17,17 @@ export interface Watched {
   readonly start: (updated: (uri: string) => void) => () => void;
 }
 
+/** The part of a listen filter that is honoured, as it is acknowledged; `start` returns how to stop. */
+export interface Honoured {
+  readonly filter: JsonObject;
+  readonly start: (tell: (method: string, params: JsonObject) => void) => () => void;
+}
+
 export interface WatchingOptions {
   readonly lookup: Lookup;
   readonly hello: Hello;
   readonly updates: Updates;
+  readonly tasks: Tasks;
 }
 
 /** Subscriptions to single resources, in the forms of both eras. */
@@ -49,14 +57,38 @@ export class Watching {
     return {};
   }
 
-  /** Those of the wanted URIs that can be watched: what an acknowledgement may name (spec: patterns/subscriptions). */
-  async honoured(wanted: unknown, context: RequestContext): Promise<readonly Watched[]> {
-    const uris = Array.isArray(wanted)
-      ? wanted.filter((uri) => typeof uri === 'string').slice(0, MOST_WATCHED)
-      : [];
-    const found = await Promise.all(
-      [...new Set(uris)].map((uri) => this.#watched(uri, context).catch(unknownUri)),
-    );
+  /**
+   * What of a listen filter, besides the lists, can be honoured for this client, and how to start it
+   * (spec: patterns/subscriptions; SEP-2663 for `taskIds`). Throws CAPABILITY_MISSING where tasks are asked for without
+   * the extension.
+   */
+  async honour(filter: unknown, context: RequestContext): Promise<Honoured> {
+    const wanted = isObject(filter) ? filter : {};
+    const watched = await this.#resources(wanted['resourceSubscriptions'], context);
+    const tasks = this.#options.tasks.listenable(wanted['taskIds'], context);
+    return {
+      filter: {
+        ...(watched.length === 0 ? {} : { resourceSubscriptions: watched.map(({ uri }) => uri) }),
+        ...(tasks.length === 0 ? {} : { taskIds: tasks.map(({ id }) => id) }),
+      },
+      start: (tell) => {
+        const stops = [
+          ...watched.map(({ start }) => start((uri) => tell('notifications/resources/updated', { uri }))),
+          ...tasks.map(({ start }) => start((task) => tell('notifications/tasks', task))),
+        ];
+        return () => {
+          for (const stop of stops) {
+            stop();
+          }
+        };
+      },
+    };
+  }
+
+  async #resources(wanted: unknown, context: RequestContext): Promise<readonly Watched[]> {
+    const uris = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : [];
+    const asked = [...new Set(uris)].slice(0, MOST_WATCHED);
+    const found = await Promise.all(asked.map((uri) => this.#watched(uri, context).catch(unknownUri)));
     return found.filter((watched) => watched !== undefined);
   }
 

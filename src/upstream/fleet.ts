@@ -23,6 +23,8 @@ export interface FleetEvents {
   failedFirst(upstream: string): void;
   /** The upstream says that a resource changed, under its own URI. */
   updated(upstream: string, uri: string): void;
+  /** The upstream says how a task stands. */
+  task(upstream: string, task: JsonObject): void;
   /** The upstream says that a list changed, whether it had declared so or not (case C-024). */
   changed(upstream: string, change: Change): void;
 }
@@ -125,6 +127,11 @@ export class Fleet {
     this.#supervisors.get(upstream)?.link.watch.set(uris);
   }
 
+  /** The whole set of tasks of one upstream whose states clients want to hear. */
+  watchTasks(upstream: string, tasks: ReadonlySet<string>): void {
+    this.#supervisors.get(upstream)?.link.watch.setTasks(tasks);
+  }
+
   /** A notification of one session, on the connections that are its own. */
   async notify(owner: string, method: string, params: JsonObject | undefined): Promise<void> {
     await Promise.all([...this.#supervisors.values()].map((each) => each.notify(owner, method, params)));
@@ -167,6 +174,10 @@ function noticed(notice: RpcNotification, upstream: string, events: FleetEvents,
   const uri = notice.params?.['uri'];
   if (notice.method === 'notifications/resources/updated' && typeof uri === 'string') {
     events.updated(upstream, uri);
+    return;
+  }
+  if (notice.method === 'notifications/tasks' && notice.params !== undefined) {
+    events.task(upstream, notice.params);
     return;
   }
   const change = CHANGES.find((name) => notice.method === `notifications/${name}/list_changed`);

@@ -156,11 +156,7 @@ class StdioTransport implements Transport {
     }
     const { child, group, closed, inbox, stderr } = running;
     const gone = child.exitCode !== null || child.signalCode !== null;
-    if (gone) {
-      child.stdin.destroy(); // fails what waits to be written
-    } else {
-      child.stdin.end();
-    }
+    child.stdin.end();
     await group.stop(gone ? 0 : graceMs * PATIENCE, graceMs);
     await Promise.race([closed, pause(LAST_OUTPUT_MS)]);
     for (const stream of [child.stdin, child.stdout, child.stderr]) {

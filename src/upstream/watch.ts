@@ -1,7 +1,9 @@
+import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { backoff, pause } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
+import { TASKS } from '../protocol/extensions.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Connection } from './connection.ts';
 
@@ -22,6 +24,7 @@ const STABLE_MS = 30_000;
 export class Watch {
   readonly #options: WatchOptions;
   #wanted: ReadonlySet<string> = new Set();
+  #tasks: ReadonlySet<string> = new Set();
   #connection: Connection | undefined;
   /** Legacy: what the present connection is subscribed to. */
   #subscribed = new Set<string>();
@@ -35,6 +38,12 @@ export class Watch {
   /** The whole set of URIs that are wanted from now on. */
   set(uris: ReadonlySet<string>): void {
     this.#wanted = uris;
+    this.#apply();
+  }
+
+  /** The whole set of tasks whose states are wanted from now on; a legacy server has no such stream. */
+  setTasks(tasks: ReadonlySet<string>): void {
+    this.#tasks = tasks;
     this.#apply();
   }
 
@@ -85,13 +94,17 @@ export class Watch {
 
   /** The stream for the new set is opened first and older ones closed once it is acknowledged: nothing is missed. */
   #listen(connection: Connection): void {
-    if (this.#wanted.size === 0) {
+    if (this.#wanted.size === 0 && this.#tasks.size === 0) {
       this.#endBefore(undefined);
       return;
     }
+    const filter = {
+      ...(this.#wanted.size === 0 ? {} : { resourceSubscriptions: [...this.#wanted] }),
+      ...(this.#tasks.size === 0 ? {} : { taskIds: [...this.#tasks] }),
+    };
     const mine = new AbortController();
     this.#streams.add(mine);
-    void this.#keepOpen(connection, [...this.#wanted], mine.signal, () => this.#endBefore(mine));
+    void this.#keepOpen(connection, filter, mine.signal, () => this.#endBefore(mine));
   }
 
   /** Ends the streams that are older than this one; all of them where none is named. */
@@ -108,12 +121,12 @@ export class Watch {
   /** Never rejects: every end of the stream is followed by another try, until the set or the connection changes. */
   async #keepOpen(
     connection: Connection,
-    uris: readonly string[],
+    notifications: JsonObject,
     signal: AbortSignal,
     acknowledged: () => void,
   ): Promise<void> {
-    const { envelope, settings, log } = this.#options;
-    const params = { notifications: { resourceSubscriptions: uris } };
+    const { settings, log } = this.#options;
+    const envelope = { ...this.#options.envelope, clientCapabilities: forTasks(notifications) };
     const onNotice = (notice: RpcNotification) => {
       if (notice.method === 'notifications/subscriptions/acknowledged' && !signal.aborted) {
         acknowledged();
@@ -123,7 +136,7 @@ export class Watch {
       const openedAt = Date.now();
       const options = { envelope, signal, timeoutMs: FOREVER, totalMs: FOREVER, onNotice };
       await connection
-        .request('subscriptions/listen', params, options)
+        .request('subscriptions/listen', { notifications }, options)
         .catch((thrown: unknown) => log.debug({ err: thrown }, 'the stream of resource updates ended'));
       failures = Date.now() - openedAt > STABLE_MS ? 0 : failures;
       await pause(
@@ -132,4 +145,9 @@ export class Watch {
       );
     }
   }
+}
+
+/** Whoever listens for tasks has to declare that extension, also the gateway itself (SEP-2663). */
+function forTasks(notifications: JsonObject): JsonObject {
+  return notifications['taskIds'] === undefined ? {} : { extensions: { [TASKS]: {} } };
 }

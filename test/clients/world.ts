@@ -108,7 +108,7 @@ export async function startWorld({ era, pageSize, child = false }: WorldOptions)
   let heardFrom = 0;
   let grown = false;
   const late = async (there: boolean) => {
-    await using agent = await connectModern(gateway.url);
+    await using agent = await connectModern(gateway.url, { greet: false });
     await agent.untilNames((names) => names.includes(LATE_TOOL) === there);
     grown = there;
   };

@@ -8,7 +8,6 @@ import {
   inputRequired,
   inputResponse,
   type McpServer,
-  MissingRequiredClientCapabilityError,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { isObject, type JsonObject } from '../../src/base/json.ts';
@@ -185,12 +184,10 @@ function addStates(server: McpServer): void {
 }
 
 function addChecks(server: McpServer): void {
-  server.registerTool('test_missing_capability', { description: 'Needs sampling' }, (context) => {
-    if (!isObject(declared(server, context)['sampling'])) {
-      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
-    }
-    return said('sampling is there');
-  });
+  // Asks whatever the client declared: the SDK refuses to put a question to a client that cannot answer it.
+  server.registerTool('test_missing_capability', { description: 'Needs sampling' }, (context) =>
+    answer(context, 'model', 'sampling') === undefined ? ask({ model: sample('Hello') }) : said('answered'),
+  );
   server.registerTool('test_input_required_result_capabilities', { description: 'Asks what it may' }, (context) => {
     const { elicitation, sampling } = declared(server, context);
     const questions = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { repositoryFiles, ROOT, textOf } from '../gates/repository.ts';
+import { ROOT, repositoryFiles, textOf } from '../gates/repository.ts';
 import { descendants, untilAllGone, untilGone } from '../kit/processes.ts';
 import { connectSdk } from '../kit/sdk-clients.ts';
 import { createWaits } from '../kit/waits.ts';
@@ -209,7 +209,9 @@ describe('what the Dockerfile makes', () => {
 
       const key = await stat(join(gateway.root, 'var/lib/patchbay/sealing.key'));
       expect(key.mode & 0o777).toBe(0o600);
-      expect(key.uid).toBe(process.getuid?.() === 0 ? Number(gateway.user.split(':')[0]) : process.getuid?.());
+      expect(key.uid).toBe(
+        process.getuid?.() === 0 ? Number(gateway.user.split(':')[0]) : process.getuid?.(),
+      );
 
       const { port } = new URL(url);
       const check = (at: string) => exitOf(launch(gateway, gateway.healthcheck, { PATCHBAY_PORT: at }));

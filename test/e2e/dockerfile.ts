@@ -162,7 +162,9 @@ async function copy(
       throw new Error(`COPY ${source}: nothing of that name is in the build context`);
     }
     for (const file of inside) {
-      const to = target.endsWith('/') ? join(here, target, file) : join(here, target, file.slice(source.length));
+      const to = target.endsWith('/')
+        ? join(here, target, file)
+        : join(here, target, file.slice(source.length));
       await mkdir(dirname(to), { recursive: true });
       await cp(join(options.context, file), to);
     }
@@ -192,7 +194,12 @@ function variables(args: string): Record<string, string> {
   return Object.fromEntries(args.split(/\s+/).map((pair) => pair.split('=', 2) as [string, string]));
 }
 
-function execute(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+function execute(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
@@ -203,7 +210,9 @@ function execute(command: string, args: readonly string[], cwd: string, env: Nod
     }
     child.on('error', reject);
     child.on('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')} ended with ${code}:\n${output}`)),
+      code === 0
+        ? resolve()
+        : reject(new Error(`${command} ${args.join(' ')} ended with ${code}:\n${output}`)),
     );
   });
 }

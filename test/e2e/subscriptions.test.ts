@@ -38,7 +38,11 @@ describe.each(FILLINGS)('C-076: updates of resources of a $era upstream over $ca
       ],
       capabilities: { resources: { subscribe: true, listChanged: true } },
     });
-    other = await startHttpUpstream({ id: 'other', resources: [{ uri: 'u2://z', name: 'z' }] });
+    other = await startHttpUpstream({
+      id: 'other',
+      resources: [{ uri: 'u2://z', name: 'z' }],
+      capabilities: { resources: { listChanged: true } },
+    });
     gateway = await startGateway({ upstreams: { up: up.config, other: other.config } });
     legacy = await connectLegacy(gateway.url);
     modern = await connectModern(gateway.url);

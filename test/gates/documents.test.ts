@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { repositoryFiles, ROOT, textOf } from './repository.ts';
+import { ROOT, repositoryFiles, textOf } from './repository.ts';
 
 const files = repositoryFiles();
 const scripts: Readonly<Record<string, string>> = JSON.parse(textOf('package.json')).scripts;
@@ -33,7 +33,9 @@ describe('documents', () => {
   });
 
   it('docs/architecture.md has a row for every file of src, and no other', () => {
-    const rows = [...textOf('docs/architecture.md').matchAll(/^\| `(src\/[^`]+)` \|/gm)].map(([, file]) => file);
+    const rows = [...textOf('docs/architecture.md').matchAll(/^\| `(src\/[^`]+)` \|/gm)].map(
+      ([, file]) => file,
+    );
     expect(rows.toSorted()).toEqual(files.filter((file) => file.startsWith('src/')).toSorted());
   });
 
@@ -41,7 +43,9 @@ describe('documents', () => {
     const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => `src/${name}`);
-    const headings = [...textOf('docs/architecture.md').matchAll(/^### `([^`]+)`$/gm)].map(([, room]) => room);
+    const headings = [...textOf('docs/architecture.md').matchAll(/^### `([^`]+)`$/gm)].map(
+      ([, room]) => room,
+    );
     expect(headings.toSorted()).toEqual(rooms.toSorted());
     const belongs = [...textOf('.github/CONTRIBUTING.md').matchAll(/^\| .* \| `(src\/\w+)` \|$/gm)];
     expect(belongs.map(([, room]) => room).toSorted()).toEqual(rooms.toSorted());
@@ -66,7 +70,9 @@ describe('documents', () => {
     const { version } = JSON.parse(textOf('package.json'));
     const changelog = textOf('CHANGELOG.md');
     expect(changelog).toContain('## [Unreleased]');
-    expect(changelog).toMatch(new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'));
+    expect(changelog).toMatch(
+      new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'),
+    );
   });
 });
 
@@ -81,14 +87,20 @@ describe('decisions', () => {
   it.each(decisions)('%s is one page with its reasons', (file) => {
     const text = textOf(file);
     expect(text.split('\n').length).toBeLessThanOrEqual(41);
-    expect(text).toMatch(new RegExp(`^# ${Number(/\d{4}/.exec(file)?.[0])}\\. .+\\n\\n\\d{4}-\\d\\d-\\d\\d · (?:accepted|superseded by \\d+)\\n`));
+    expect(text).toMatch(
+      new RegExp(
+        `^# ${Number(/\d{4}/.exec(file)?.[0])}\\. .+\\n\\n\\d{4}-\\d\\d-\\d\\d · (?:accepted|superseded by \\d+)\\n`,
+      ),
+    );
     for (const heading of ['**Context.**', '**Choice.**', '**Given up.**']) {
       expect(text).toContain(`\n${heading} `);
     }
   });
 
   it('give a reason for every runtime dependency, and for no other', () => {
-    const table = textOf('docs/decisions/0010-dependencies.md').matchAll(/^\| ([a-z][\w/@.-]*) \| .* \| (?:MIT|ISC|Apache-2\.0|BSD-\d-Clause) \|/gm);
+    const table = textOf('docs/decisions/0010-dependencies.md').matchAll(
+      /^\| ([a-z][\w/@.-]*) \| .* \| (?:MIT|ISC|Apache-2\.0|BSD-\d-Clause) \|/gm,
+    );
     const { dependencies } = JSON.parse(textOf('package.json'));
     expect([...table].map(([, name]) => name).toSorted()).toEqual(Object.keys(dependencies).toSorted());
   });

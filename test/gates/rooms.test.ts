@@ -43,7 +43,7 @@ describe('the check of the rooms', () => {
     );
 
     const check = promisify(execFile)(process.execPath, ['test/gates/rooms.mjs'], { cwd: folder });
-    const { code, stderr } = await check.catch((thrown: { code: number; stderr: string }) => thrown) as {
+    const { code, stderr } = (await check.catch((thrown: { code: number; stderr: string }) => thrown)) as {
       code?: number;
       stderr: string;
     };
@@ -51,7 +51,10 @@ describe('the check of the rooms', () => {
     for (const [file, , rule] of PLANTED) {
       // A cycle may be reported from its other end.
       const lines = stderr.split('\n').filter((line) => line.startsWith(`${rule}: `));
-      expect(lines.some((line) => line.includes(file)), `${rule} about ${file}`).toBe(true);
+      expect(
+        lines.some((line) => line.includes(file)),
+        `${rule} about ${file}`,
+      ).toBe(true);
     }
     expect(stderr).toMatch(/the cruise saw \d+ modules of \d+/);
   });

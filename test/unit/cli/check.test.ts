@@ -92,7 +92,9 @@ it('C-002, C-005: shows shortened and collided names, and the strict form beside
   expect(code).toBe(0);
   expect(stdout).toContain(`warning: up, tools, ${long} (name.shortened)\n`);
   expect(stdout).toMatch(/^ {4}up\.a\.b +up__a_b_[a-z2-7]{8}$/m);
-  expect(stdout).toMatch(/info: up, tools, a\.b \(name\.collided\)\n {4}Another one would have the same name\./);
+  expect(stdout).toMatch(
+    /info: up, tools, a\.b \(name\.collided\)\n {4}Another one would have the same name\./,
+  );
   expect(stdout.indexOf('warning:')).toBeLessThan(stdout.indexOf('info:'));
 });
 

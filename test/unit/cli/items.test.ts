@@ -25,7 +25,9 @@ describe('tools, prompts, resources', () => {
       stdout: 'up: 2 tools\n  up.read  Read: Reads.\n  up.読む  Reads, in another script.\n',
       stderr: '',
     });
-    expect((await run(['prompts', '-c', config.path])).stdout).toBe('up: 1 prompt\n  up.greet  Prompt greet\n');
+    expect((await run(['prompts', '-c', config.path])).stdout).toBe(
+      'up: 1 prompt\n  up.greet  Prompt greet\n',
+    );
     expect((await run(['resources', '-c', config.path])).stdout).toBe(
       'up: 1 resource, 1 template\n  note://one   text/plain  one\n  note://{id}              any: Any note\n',
     );
@@ -35,7 +37,7 @@ describe('tools, prompts, resources', () => {
     await using up = await startStdioUpstream(SCRIPT);
     await using config = await configFile({ upstreams: { up: up.config } });
     const { stdout } = await run(['tools', '-c', config.path], { columns: 32 });
-    expect(stdout).toBe('up: 2 tools\n  up.read  Read: Reads.\n  up.読む  Reads, in another…\n');
+    expect(stdout).toBe('up: 2 tools\n  up.read  Read: Reads.\n  up.読む  Reads, in another sc…\n');
   });
 
   it('prints as JSON what the gateway lists', async () => {
@@ -64,7 +66,10 @@ describe('tools, prompts, resources', () => {
     expect(all.stderr).toMatch(
       /^gone is not ready \(backoff\): UPSTREAM_COMMAND: .*\nspare is not ready \(backoff\), but optional: .*\n$/,
     );
-    expect(await run(['tools', '-c', config.path, '--upstream', 'up'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['tools', '-c', config.path, '--upstream', 'up'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
   });
 
   it('takes an optional upstream as needed when it is asked for by its id', async () => {

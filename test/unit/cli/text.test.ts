@@ -117,11 +117,13 @@ describe('a result', () => {
 });
 
 describe('suggestions', () => {
-  const entries = ['files.read', 'files.write', 'notes.read', 'notes.re-read', 'git.log'].map((dotted): Entry => {
-    const [upstream = '', original = ''] = dotted.split('.');
-    const exposed = { dotted, strict: dotted.replace('.', '__'), bare: original };
-    return { kind: 'tools', upstream, original, exposed, item: {} };
-  });
+  const entries = ['files.read', 'files.write', 'notes.read', 'notes.re-read', 'git.log'].map(
+    (dotted): Entry => {
+      const [upstream = '', original = ''] = dotted.split('.');
+      const exposed = { dotted, strict: dotted.replace('.', '__'), bare: original };
+      return { kind: 'tools', upstream, original, exposed, item: {} };
+    },
+  );
 
   it.each([
     ['read', ['files.read', 'notes.read', 'notes.re-read']],

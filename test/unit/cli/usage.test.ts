@@ -54,17 +54,25 @@ describe('wrong usage', () => {
     [['tools', '--names', 'fancy'], 'Allowed choices are dotted, strict.'],
     [['check', '--port', '70000'], 'A port is a number from 0 to 65535.'],
     [['check', '--log-level', 'loud'], 'Allowed choices are trace, '],
-    [['check', '-c', 'nowhere.yaml'], 'nowhere.yaml: there is no such file\nName a configuration with --config'],
+    [
+      ['check', '-c', 'nowhere.yaml'],
+      'nowhere.yaml: there is no such file\nName a configuration with --config',
+    ],
     [['call', 'x', '-c', 'nowhere.yaml'], 'nowhere.yaml: there is no such file'],
   ])('patchbay %j exits with 2 and a hint', async (args, hint) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(hint);
   });
+});
 
-  it('is not a global option before the command', async () => {
+describe('global options', () => {
+  it('may stand before the command or after it', async () => {
     await using config = await configFile({ upstreams: {} });
     expect(await run(['-c', config.path, 'tools', '--json'])).toMatchObject({ code: 0, stdout: '[]\n' });
-    expect(await run(['tools', '-c', config.path])).toMatchObject({ code: 0, stdout: 'There are no tools.\n' });
+    expect(await run(['tools', '-c', config.path])).toMatchObject({
+      code: 0,
+      stdout: 'There are no tools.\n',
+    });
   });
 });

@@ -83,10 +83,12 @@ describe('redirects', () => {
       await call(id);
       const error = await sink.failure(id);
       expect(error.code).toBe('UPSTREAM_REDIRECT');
+      expect(error.message).toContain('another origin');
       expect(error.message).not.toMatch(/127|169/);
       expect(error.logged).toContain(id === 1 ? other.origin : '169.254');
     }
     expect(other.seen).toEqual([]);
+    expect(peer.seen).toHaveLength(2);
   });
 
   it.each([

@@ -55,13 +55,13 @@ describe('a child that ends', () => {
     expect((await sink.end()).message).toContain('SIGKILL');
   });
 
-  it('delivers what it wrote right before', async () => {
-    const { sink } = await start([
-      'sh',
-      ['-c', 'printf \'{"jsonrpc":"2.0","method":"notifications/last"}\''],
-    ]);
+  it('delivers all that it wrote right before, also without a line end', async () => {
+    const script = `let text = '';
+      for (let n = 0; n < 3000; n += 1) text += (n ? '\\n' : '') + '{"jsonrpc":"2.0","method":"n"}';
+      require('node:fs').writeSync(1, text);`;
+    const { sink } = await start([NODE, ['-e', script]]);
     await sink.end();
-    expect(sink.calls()).toHaveLength(1);
+    expect(sink.calls()).toHaveLength(3_000);
   });
 
   it('C-038: a wrapper that does not find its command is no lost connection', async () => {

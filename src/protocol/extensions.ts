@@ -1,0 +1,41 @@
+import { isObject, type JsonObject, objectAt } from '../base/json.ts';
+
+/** Extension negotiation (spec 2026-07-28: basic/versioning, Extension Negotiation). */
+
+/** Tasks (SEP-2663). */
+export const TASKS = 'io.modelcontextprotocol/tasks';
+/** MCP Apps (SEP-1865). Its declaration tells a server what the client can show; servers need not declare it. */
+export const APPS = 'io.modelcontextprotocol/ui';
+
+/** The extensions in declared capabilities, by identifier. */
+export function extensionsOf(capabilities: unknown): JsonObject {
+  return objectAt(capabilities, 'extensions') ?? {};
+}
+
+/** True when the extension was declared there. */
+export function hasExtension(capabilities: unknown, id: string): boolean {
+  return isObject(extensionsOf(capabilities)[id]);
+}
+
+/** What a client's declaration becomes towards one server: only what that server declared too can be negotiated. */
+export function negotiated(client: unknown, server: unknown): JsonObject {
+  const members = Object.entries(extensionsOf(client)).filter(
+    ([id]) => id === APPS || hasExtension(server, id),
+  );
+  return members.length === 0 ? {} : { extensions: Object.fromEntries(members) };
+}
+
+/** `data.requiredCapabilities` of the -32021 error for an extension that the client did not declare. */
+export function requiring(id: string): JsonObject {
+  return { requiredCapabilities: { extensions: { [id]: {} } } };
+}
+
+/**
+ * The extension that a method belongs to by its prefix, among those declared: `skills/list` is a method of
+ * `<vendor>/skills`. Undefined where none, or more than one, fits.
+ */
+export function extensionOfMethod(method: string, declared: readonly string[]): string | undefined {
+  const prefix = method.slice(0, Math.max(0, method.indexOf('/')));
+  const fitting = prefix === '' ? [] : declared.filter((id) => id.slice(id.indexOf('/') + 1) === prefix);
+  return fitting.length === 1 ? fitting[0] : undefined;
+}

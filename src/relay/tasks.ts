@@ -1,0 +1,91 @@
+import { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import type { Sealer } from '../base/sealed.ts';
+import type { TaskUpdates } from '../changes/updates.ts';
+import { hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
+import type { RequestContext } from './context.ts';
+import { requiredString } from './context.ts';
+
+const PURPOSE = 'task';
+/** Most tasks that one stream may listen for. */
+const MOST_LISTENED = 1_000;
+
+/** A task as its upstream knows it. */
+export interface TaskRoute {
+  readonly upstream: string;
+  readonly taskId: string;
+}
+
+/** A task that a stream can listen for, under the id that the client has for it. */
+export interface Listenable {
+  readonly id: string;
+  readonly start: (heard: (task: JsonObject) => void) => () => void;
+}
+
+/**
+ * Ids of tasks (SEP-2663). An upstream's id is a bearer secret of its own making; what a client gets is that id sealed
+ * together with its upstream and the principal, so that it routes by itself and is worth nothing to anybody else.
+ */
+export class Tasks {
+  readonly #sealer: Sealer;
+  readonly #updates: TaskUpdates;
+
+  constructor(sealer: Sealer, updates: TaskUpdates) {
+    this.#sealer = sealer;
+    this.#updates = updates;
+  }
+
+  /** A result that may be a new task, with the id that this client may use. */
+  created(result: JsonObject, upstream: string, context: RequestContext): JsonObject {
+    const taskId = stringAt(result, 'taskId');
+    if (result['resultType'] !== 'task' || taskId === undefined) {
+      return result;
+    }
+    const sealed = this.#sealer.seal(PURPOSE, { upstream, taskId, principal: context.principal.key });
+    return { ...result, taskId: sealed };
+  }
+
+  /** The route of `params.taskId`. Throws CAPABILITY_MISSING without the extension, PARAMS_INVALID for a foreign id. */
+  route(params: JsonObject | undefined, context: RequestContext): TaskRoute {
+    this.#demandExtension(context);
+    const route = this.#open(requiredString(params, 'taskId'), context);
+    if (route === undefined) {
+      throw new GatewayError('PARAMS_INVALID', { detail: 'There is no such task.' });
+    }
+    return route;
+  }
+
+  /** Those of the wanted ids that are this client's. */
+  listenable(wanted: unknown, context: RequestContext): readonly Listenable[] {
+    if (!Array.isArray(wanted) || wanted.length === 0) {
+      return [];
+    }
+    this.#demandExtension(context);
+    return wanted.slice(0, MOST_LISTENED).flatMap((id: unknown) => {
+      const route = typeof id === 'string' ? this.#open(id, context) : undefined;
+      return route === undefined || typeof id !== 'string' ? [] : [this.#listen(id, route)];
+    });
+  }
+
+  #listen(id: string, { upstream, taskId }: TaskRoute): Listenable {
+    return {
+      id,
+      start: (heard) => this.#updates.subscribe(upstream, taskId, (task) => heard({ ...task, taskId: id })),
+    };
+  }
+
+  #open(id: string, context: RequestContext): TaskRoute | undefined {
+    const opened = this.#sealer.open(PURPOSE, id);
+    const { upstream, taskId, principal } = opened ?? {};
+    const mine = isObject(opened) && principal === context.principal.key;
+    return mine && typeof upstream === 'string' && typeof taskId === 'string'
+      ? { upstream, taskId }
+      : undefined;
+  }
+
+  #demandExtension(context: RequestContext): void {
+    if (!hasExtension(context.client.capabilities, TASKS)) {
+      throw new GatewayError('CAPABILITY_MISSING', { data: requiring(TASKS) });
+    }
+  }
+}
