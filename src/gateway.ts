@@ -68,7 +68,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const sealer = createSealer(options.sealingKey);
   const { fleet, store, updates, taskUpdates } = changeFlow(settings, serverInfo, hub, log);
   const hello = new Hello({ fleet, settings, serverInfo });
-  const relay = requestFlow({ fleet, store, updates, taskUpdates, hello, settings, sealer });
+  const { relay, parked } = requestFlow({ fleet, store, updates, taskUpdates, hello, settings, sealer });
   const sessions = new Sessions(sealer, settings.sessions);
   const status = () =>
     readiness({
@@ -102,7 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     connect: () => fleet.start(),
     settled: () => store.settled(fleet.ids, longestConnect(settings)),
-    close: closer({ front, fleet, store, sessions, grace: settings.shutdown.grace }),
+    close: closer({ front, fleet, store, sessions, parked, grace: settings.shutdown.grace }),
     ownContext: (signal) => ownContext(settings, serverInfo, store, log, signal),
   };
 }
@@ -160,7 +160,7 @@ function requestFlow(rooms: {
   hello: Hello;
   settings: Settings;
   sealer: Sealer;
-}): Relay {
+}): { relay: Relay; parked: ParkedCalls } {
   const seen = new SeenUris();
   const lookup = new Lookup({ ...rooms, seen });
   const { questions } = rooms.settings;
@@ -168,13 +168,14 @@ function requestFlow(rooms: {
   const parked = new ParkedCalls(states, questions);
   const tasks = new Tasks(rooms.sealer, rooms.taskUpdates);
   const conversation = new Conversation({ ...rooms, states, parked });
-  return new Relay({
+  const relay = new Relay({
     hello: rooms.hello,
     lists: new Lists(rooms),
     watching: new Watching({ ...rooms, lookup, tasks }),
     forward: new Forward({ ...rooms, lookup, seen, conversation, tasks }),
     maxTtl: rooms.settings.lists.maxTtl,
   });
+  return { relay, parked };
 }
 
 function ownContext(
@@ -211,9 +212,10 @@ function closer(rooms: {
   fleet: Fleet;
   store: Store;
   sessions: Sessions;
+  parked: ParkedCalls;
   grace: number;
 }): () => Promise<void> {
-  const { front, fleet, store, sessions, grace } = rooms;
+  const { front, fleet, store, sessions, parked, grace } = rooms;
   let sweeping = after(SWEEP_MS, sweep);
   function sweep(): void {
     sessions.sweep();
@@ -226,6 +228,7 @@ function closer(rooms: {
     // Answers under way get the grace; then the upstreams go, which ends every call that still waits.
     const drained = front.close();
     await Promise.race([drained, new Promise<void>((resolve) => after(grace, resolve))]);
+    parked.close();
     await fleet.close(grace);
     await drained;
   };

@@ -44,7 +44,7 @@ function describeError(thrown: unknown, depth = 0): unknown {
 }
 
 /** Replaces every secret, longest first, since a short one may be part of a longer one. */
-export function masker(secrets: readonly string[]): (line: string) => string {
+function masker(secrets: readonly string[]): (line: string) => string {
   const known = secrets
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
     .toSorted((a, b) => b.length - a.length);

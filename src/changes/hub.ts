@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts';
 import type { Swap } from '../catalog/store.ts';
-import { CHANGES, type Change } from '../protocol/model.ts';
+import type { Change } from '../protocol/model.ts';
 import { Pacer } from './pacer.ts';
 
 /** One client's stream that wants to hear of changes. */
@@ -53,11 +53,4 @@ export class Hub {
       this.#log.warn({ err: thrown, change }, 'a listener failed');
     }
   }
-}
-
-const ALL_CHANGES: ReadonlySet<Change> = new Set(CHANGES);
-
-/** What a legacy stream hears: it cannot choose. */
-export function everything(): ReadonlySet<Change> {
-  return ALL_CHANGES;
 }

@@ -19,7 +19,12 @@ type Run = <O extends GlobalOptions>(
   logLevel?: GlobalOptions['logLevel'],
 ) => (command: Command) => Promise<void>;
 
-/** Builds the command line: the one declaration that `--help` and docs/cli.md are made from. `exit` takes the code of the command that ran. */
+/**
+ * Builds the command line: the one declaration that `--help` and docs/cli.md are made from. `exit` takes the code of
+ * the command that ran.
+ *
+ * @internal exported for the page and the tests
+ */
 export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
   const program = withGlobals(new Command('patchbay'))
     .description('One MCP endpoint in front of all your MCP servers.')

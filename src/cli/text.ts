@@ -24,7 +24,7 @@ function widthOf(grapheme: string): number {
 }
 
 /** Columns that a line takes in a terminal. */
-export function displayWidth(line: string): number {
+function displayWidth(line: string): number {
   let width = 0;
   for (const { segment } of graphemes.segment(line)) {
     width += widthOf(segment);
@@ -33,7 +33,7 @@ export function displayWidth(line: string): number {
 }
 
 /** The line, or as much of it as fits into `width` columns with `…` at its end. */
-export function cutTo(line: string, width: number): string {
+function cutTo(line: string, width: number): string {
   if (displayWidth(line) <= width) {
     return line;
   }

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import type { JsonObject } from '../base/json.ts';
-import { honoured, wantedChanges } from '../changes/filter.ts';
-import { everything, type Listener } from '../changes/hub.ts';
+import type { Listener } from '../changes/hub.ts';
 import { notification, type RpcId, type RpcRequest, result } from '../protocol/json-rpc.ts';
+import { honoured, wantedChanges } from '../protocol/listen-filter.ts';
 import { META } from '../protocol/meta.ts';
-import type { Change } from '../protocol/model.ts';
+import { CHANGES, type Change } from '../protocol/model.ts';
 import type { RequestContext } from '../relay/context.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
@@ -68,7 +68,7 @@ export function serveSessionStream(
   });
   attach(front, reply, stream, {
     listener: {
-      wants: everything(),
+      wants: new Set(CHANGES),
       sees: (swap) => front.visibleChanges(context.entrance, swap),
       notify: (change) => {
         if ([...streams].at(-1) === stream) {

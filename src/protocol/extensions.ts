@@ -5,7 +5,7 @@ import { isObject, type JsonObject, objectAt } from '../base/json.ts';
 /** Tasks (SEP-2663). */
 export const TASKS = 'io.modelcontextprotocol/tasks';
 /** MCP Apps (SEP-1865). Its declaration tells a server what the client can show; servers need not declare it. */
-export const APPS = 'io.modelcontextprotocol/ui';
+const APPS = 'io.modelcontextprotocol/ui';
 
 /** The extensions in declared capabilities, by identifier. */
 export function extensionsOf(capabilities: unknown): JsonObject {
@@ -38,4 +38,14 @@ export function extensionOfMethod(method: string, declared: readonly string[]): 
   const prefix = method.slice(0, Math.max(0, method.indexOf('/')));
   const fitting = prefix === '' ? [] : declared.filter((id) => id.slice(id.indexOf('/') + 1) === prefix);
   return fitting.length === 1 ? fitting[0] : undefined;
+}
+
+/** True when a tool's definition lets the page of an MCP App call it (SEP-1865: `_meta.ui.visibility`, default both). */
+export function callableByApps(tool: JsonObject): boolean {
+  const ui = objectAt(objectAt(tool, '_meta'), 'ui');
+  const visibility = ui?.['visibility'];
+  return (
+    ui !== undefined &&
+    (visibility === undefined || (Array.isArray(visibility) && visibility.includes('app')))
+  );
 }

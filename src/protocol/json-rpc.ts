@@ -44,7 +44,7 @@ export function isRpcId(value: unknown): value is RpcId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
 }
 
-export function isRpcError(value: unknown): value is RpcErrorObject {
+function isRpcError(value: unknown): value is RpcErrorObject {
   return isObject(value) && typeof value['code'] === 'number' && typeof value['message'] === 'string';
 }
 

@@ -1,15 +1,12 @@
 import type { Era } from './model.ts';
 
 /** Protocol versions this gateway speaks on both sides, newest first. Version strings live in this room only. */
-export const MODERN_VERSIONS = ['2026-07-28'] as const;
-export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+const MODERN_VERSIONS = ['2026-07-28'] as const;
+const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const VERSIONS = [...MODERN_VERSIONS, ...LEGACY_VERSIONS] as const;
 
 export const LATEST_MODERN = MODERN_VERSIONS[0];
 export const LATEST_LEGACY = LEGACY_VERSIONS[0];
-
-/** What a legacy peer speaks that names no version anywhere (2025-11-25 transports, Protocol Version Header). */
-export const ASSUMED_LEGACY = '2025-03-26';
 
 export function isModern(version: unknown): boolean {
   return (MODERN_VERSIONS as readonly unknown[]).includes(version);

@@ -9,7 +9,6 @@ import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import type { Question } from '../upstream/calls.ts';
-import type { Watched } from './watching.ts';
 
 /** What the client is, as it says itself: labels and declarations, never a reason to trust it. */
 export interface ClientFace {
@@ -42,6 +41,13 @@ export interface RequestContext {
   readonly notify: (notice: RpcNotification) => void;
   /** How to reach the client of a legacy session with a question of a server; undefined for modern clients. */
   readonly session: SessionFace | undefined;
+}
+
+/** A resource that can be watched, under the URI that the client used for it. */
+export interface Watched {
+  readonly uri: string;
+  /** Starts watching: `updated` gets the URI to name in each notice. Returns how to stop. */
+  readonly start: (updated: (uri: string) => void) => () => void;
 }
 
 export interface SessionFace {

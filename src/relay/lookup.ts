@@ -3,6 +3,7 @@ import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
 import { viewOf } from '../catalog/view.ts';
 import type { Settings } from '../config/settings.ts';
+import { callableByApps } from '../protocol/extensions.ts';
 import { type RequestContext, viewFor } from './context.ts';
 import type { Hello } from './hello.ts';
 import type { SeenUris } from './seen-uris.ts';
@@ -46,7 +47,7 @@ export class Lookup {
       return started;
     }
     await this.#refresh(kind, owners);
-    const found = find();
+    const found = find() ?? (kind === 'tools' ? this.#appTool(name, context) : undefined);
     if (found === undefined) {
       throw this.#notFound(kind, name, owners, context);
     }
@@ -58,6 +59,17 @@ export class Lookup {
     const { settings } = this.#options;
     const namespace = settings.upstreams[id]?.namespace ?? id;
     return context.entrance.selection.style === 'bare' || name.startsWith(namespace);
+  }
+
+  /**
+   * A page of an MCP App calls the tools of its own server by their bare names, and hosts pass those on as they are: a
+   * bare name goes to the one server here that owns it and lets apps call it.
+   */
+  #appTool(name: string, context: RequestContext): Entry | undefined {
+    const { store, hello } = this.#options;
+    const owned = hello.visible(context.entrance).flatMap((id) => store.current.toolOf(id, name) ?? []);
+    const callable = owned.filter((entry) => callableByApps(entry.item));
+    return callable.length === 1 ? callable[0] : undefined;
   }
 
   async #refresh(kind: 'tools' | 'prompts', owners: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { ERRORS, GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcRequest } from '../protocol/json-rpc.ts';
@@ -175,10 +175,4 @@ function hintsOf(answer: JsonObject, maxTtl: number): CacheHints {
     ttlMs: typeof ttlMs === 'number' ? Math.min(ttlMs, maxTtl) : undefined,
     scope: cacheScope === 'public' || cacheScope === 'private' ? cacheScope : undefined,
   };
-}
-
-/** The reply to a request that failed before there was a context, in no era's form. */
-export function refusal(error: GatewayError): { readonly status: number; readonly error: RpcErrorObject } {
-  const row = ERRORS[error.code];
-  return { status: row.http, error: wireError(error) };
 }

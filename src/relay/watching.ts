@@ -2,20 +2,13 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
 import type { Updates } from '../changes/updates.ts';
-import { type RequestContext, requiredString, viewFor } from './context.ts';
+import { type RequestContext, requiredString, viewFor, type Watched } from './context.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
 import type { Tasks } from './tasks.ts';
 
 /** Most resources that one stream may ask for. */
 const MOST_WATCHED = 1_000;
-
-/** A resource that can be watched, under the URI that the client used for it. */
-export interface Watched {
-  readonly uri: string;
-  /** Starts watching: `updated` gets the URI to name in each notice. Returns how to stop. */
-  readonly start: (updated: (uri: string) => void) => () => void;
-}
 
 /** The part of a listen filter that is honoured, as it is acknowledged; `start` returns how to stop. */
 export interface Honoured {

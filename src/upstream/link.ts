@@ -240,8 +240,11 @@ export class Link {
     );
     this.#attempts += 1;
     this.#nextTryAt = Date.now() + wait;
-    this.#move('backoff', `${error.code}: ${error.message}`);
-    log.warn({ err: error, attempt: this.#attempts, retryInMs: Math.round(wait) }, 'not reachable');
+    const reason = `${error.code}: ${error.message}`;
+    // The same news every half minute is noise: it is told once, and shown in the status for as long as it lasts.
+    const level = this.#status.lastError === reason ? 'debug' : 'warn';
+    this.#move('backoff', reason);
+    log[level]({ err: error, attempt: this.#attempts, retryInMs: Math.round(wait) }, 'not reachable');
     this.#cancelTimer();
     this.#cancelTimer = after(wait, () => void this.#connect());
     if (this.#wasUp) {

@@ -3,25 +3,34 @@ import type { Entry } from '../../../src/catalog/snapshot.ts';
 import { readableResult } from '../../../src/cli/content.ts';
 import { jsonFault } from '../../../src/cli/json-fault.ts';
 import { suggestions } from '../../../src/cli/suggest.ts';
-import { counted, cutTo, displayWidth, forTerminal, oneLine, table } from '../../../src/cli/text.ts';
+import { counted, forTerminal, oneLine, table } from '../../../src/cli/text.ts';
 
 describe('lines', () => {
   it.each([
     ['plain', 5],
     ['日本', 4],
     ['e\u0301', 1],
-    ['👩‍👩‍👧', 2],
-    ['', 0],
+    ['👩', 2],
+    ['ﾊﾛ', 2],
+    ['ＡＢ', 4],
   ])('%j takes %i columns', (text, width) => {
-    expect(displayWidth(text)).toBe(width);
+    const [line] = table(
+      [
+        [text, 'x'],
+        ['-'.repeat(10), ''],
+      ],
+      '',
+    );
+    expect(line).toBe(`${text}${' '.repeat(10 - width)}  x`);
   });
 
   it('are cut between characters, with a mark', () => {
-    expect(cutTo('abcdef', 6)).toBe('abcdef');
-    expect(cutTo('abcdef', 5)).toBe('abcd…');
-    expect(cutTo('日本語', 5)).toBe('日本…');
-    expect(cutTo('日本語', 4)).toBe('日…');
-    expect(cutTo('ab cd', 4)).toBe('ab…');
+    const cut = (line: string, width: number) => table([[line]], '', width)[0];
+    expect(cut('a'.repeat(24), 24)).toBe('a'.repeat(24));
+    expect(cut('a'.repeat(25), 24)).toBe(`${'a'.repeat(23)}…`);
+    expect(cut('語'.repeat(20), 25)).toBe(`${'語'.repeat(12)}…`);
+    expect(cut('語'.repeat(20), 24)).toBe(`${'語'.repeat(11)}…`);
+    expect(cut(`${'a'.repeat(22)} ${'b'.repeat(9)}`, 24)).toBe(`${'a'.repeat(22)}…`);
   });
 
   it('hold nothing that moves a cursor or turns the reading order', () => {

@@ -55,13 +55,18 @@ describe('a child that ends', () => {
     expect((await sink.end()).message).toContain('SIGKILL');
   });
 
-  it('delivers all that it wrote right before, also without a line end', async () => {
-    const script = `let text = '';
-      for (let n = 0; n < 3000; n += 1) text += (n ? '\\n' : '') + '{"jsonrpc":"2.0","method":"n"}';
-      require('node:fs').writeSync(1, text);`;
-    const { sink } = await start([NODE, ['-e', script]]);
+  it('delivers all that it wrote right before, also when the gateway was busy meanwhile', async () => {
+    const { sink } = await start(['sh', ['-c', `yes '{"jsonrpc":"2.0","method":"n"}' | head -n 3000`]]);
+    // While this thread stands still, the exit and all of the output pile up, to be noticed in the same moment.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
     await sink.end();
     expect(sink.calls()).toHaveLength(3_000);
+  });
+
+  it('delivers a last message without a line end', async () => {
+    const { sink } = await start(['sh', ['-c', `printf '{"jsonrpc":"2.0","method":"n"}'`]]);
+    await sink.end();
+    expect(sink.calls()).toHaveLength(1);
   });
 
   it('C-038: a wrapper that does not find its command is no lost connection', async () => {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../base/json.ts';
-import { CHANGES, type Change } from '../protocol/model.ts';
+import { CHANGES, type Change } from './model.ts';
 
 /** The filter of `subscriptions/listen` (spec 2026-07-28: patterns/subscriptions, Notification Filter). */
 
