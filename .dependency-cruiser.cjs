@@ -33,8 +33,7 @@ module.exports = {
     only('cli', room('base'), room('protocol'), room('config'), room('relay'), sisterRooms, '^src/gateway\\.ts$'),
     typesOnly('settings-as-types-only', '^src/(upstream|catalog|access|changes|observe|relay|front)/', settingsTypes),
     typesOnly('relay-gets-handles-injected', room('relay'), '^src/(upstream|changes|observe)/'),
-    // What changes/filter.ts holds is judgement, not a handle.
-    typesOnly('front-gets-handles-injected', room('front'), '^src/(relay|upstream|catalog|observe)/|^src/changes/hub\\.ts$'),
+    typesOnly('front-gets-handles-injected', room('front'), '^src/(relay|upstream|catalog|changes|observe)/'),
     {
       name: 'fastify-stays-in-front',
       severity: 'error',

@@ -69,7 +69,11 @@ async function ask(
 ): Promise<Answer> {
   const { io, signal } = around;
   const message = request(1, 'tools/call', { name, arguments: args, _meta: { progressToken: 1 } });
-  const notify = (notice: RpcNotification) => io.err(progressLine(notice));
+  const notify = (notice: RpcNotification) => {
+    if (notice.method === 'notifications/progress') {
+      io.err(progressLine(notice));
+    }
+  };
   const reply = await gateway.relay.handle(message, { ...gateway.ownContext(signal), notify });
   return JSON.parse(reply.json) as Answer;
 }

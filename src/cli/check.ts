@@ -13,7 +13,7 @@ export interface CheckOptions extends GlobalOptions {
 }
 
 /**
- * `check`: loads the configuration, connects to every upstream once without a port, and prints what it found. Exit
+ * `check`: loads the configuration, connects to every upstream without a port, and prints what it found. Exit
  * code 1 where an upstream that is needed is not ready or a finding is an error, 2 where the configuration is wrong.
  */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
@@ -74,10 +74,10 @@ function findingLines({ findings }: CheckReport): readonly string[] {
     return [];
   }
   const lines = findings.flatMap(({ severity, id, upstream, kind, item, reason, advice }) => [
-    oneLine(`${severity}: ${upstream}, ${kind}${item === '' ? '' : `, ${item}`} (${id})`),
-    oneLine(`${reason} ${advice}`).replace(/^/, '  '),
+    `  ${oneLine(`${severity}: ${upstream}, ${kind}${item === '' ? '' : `, ${item}`} (${id})`)}`,
+    `    ${oneLine(`${reason} ${advice}`)}`,
   ]);
-  return [counted(findings.length, 'findings'), ...lines.map((line) => `  ${line}`), ''];
+  return [counted(findings.length, 'findings'), ...lines, ''];
 }
 
 /** The last line: whether all is well, and if not, why. */
@@ -89,5 +89,6 @@ function verdict({ ok, upstreams, findings }: CheckReport): string {
     .filter(([, { why, optional }]) => why !== undefined && !optional)
     .map(([id]) => `${id} is not ready`);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
-  return `Result: failed: ${[...missing, ...(errors === 0 ? [] : [`${counted(errors, 'errors')} in what the servers offer`])].join(', ')}`;
+  const wrong = errors === 0 ? [] : [`${counted(errors, 'errors')} in what the servers offer`];
+  return `Result: failed: ${[...missing, ...wrong].join(', ')}`;
 }

@@ -112,7 +112,7 @@ function addCheck(program: Command, run: Run): void {
     .command('check')
     .summary('try the configuration and show what it leads to')
     .description(
-      'Reads the configuration, connects to every upstream once without opening a port, and prints their state, the ' +
+      'Reads the configuration, connects to every upstream without opening a port, and prints their state, the ' +
         'merged catalog, and everything odd in it. Fails where an upstream that is not optional is not ready, or where ' +
         'a finding is an error.',
     )

@@ -139,6 +139,40 @@ export const streams = section(
       description: 'Most long-lived streams open at once; more are refused.',
     }),
     bufferBytes: size('1MiB', 'A client that reads so slowly that more than this waits for it is cut off.'),
+    openAfter: duration(
+      '2s',
+      'An answer that takes longer than this begins as an event stream, so that proxies see it live and a client of a session can take it up again when the connection breaks.',
+    ),
+    resumeFor: duration(
+      '2m',
+      'How long a client of a session has to take up a broken stream where it was cut (`Last-Event-ID`). What it missed is kept so long.',
+    ),
+    replayEvents: whole({
+      minimum: 1,
+      default: 1000,
+      description: 'Most events kept for one session; beyond, the oldest is dropped.',
+    }),
+    replayBytes: size(
+      '1MiB',
+      'Most bytes of events kept for one session; beyond, the oldest is dropped. The newest is kept however large it is.',
+    ),
+  },
+);
+
+export const legacySse = section(
+  {
+    default: {},
+    description: 'The HTTP+SSE transport of 2024-11-05, for clients that know nothing newer.',
+  },
+  {
+    enabled: flag(false, 'Serve it. The transport is deprecated; most clients do not need it.'),
+    path: text({
+      pattern: '^(?!/(?:mcp|healthz|readyz|metrics|ui|api|\\.well-known)(?:/|$))(?:/[A-Za-z0-9._~-]+)+$',
+      patternErrorMessage: 'must be a path such as /sse, and none that the gateway serves already',
+      default: '/sse',
+      description:
+        'Path of the stream; `<path>/<upstream id>` serves one upstream alone. Clients post to the address that the stream tells them.',
+    }),
   },
 );
 

@@ -3,6 +3,7 @@ import { type Declared, mapping, NOT_EMPTY, section, text } from './declare.ts';
 import {
   auth,
   changes,
+  legacySse,
   limits,
   listen,
   lists,
@@ -51,6 +52,7 @@ export const SETTINGS = section(
     changes,
     sessions,
     streams,
+    legacySse,
     questions,
     limits,
     shutdown,

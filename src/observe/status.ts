@@ -31,7 +31,7 @@ export interface Readiness {
 
 export interface ReadinessInput {
   readonly statuses: ReadonlyMap<string, UpstreamStatus>;
-  /** Whether the first attempt of an upstream has ended. */
+  /** Whether the first attempt of an upstream has ended, or has lasted longer than a first list would wait for it. */
   readonly tried: (upstream: string) => boolean;
   /** Not needed for readiness, by configuration. */
   readonly optional: (upstream: string) => boolean;

@@ -104,8 +104,9 @@ export class Hello {
     return announcesUpdates(this.#fleet.capabilities(upstream) ?? {});
   }
 
+  /** Some server here was never reached: nobody knows what it offers (case C-086). */
   #pending(entrance: Entrance): boolean {
-    return this.visible(entrance).some((id) => this.#fleet.isPending(id));
+    return this.visible(entrance).some((id) => this.#fleet.capabilities(id) === undefined);
   }
 
   #instructions(entrance: Entrance): { instructions?: string } {

@@ -44,6 +44,8 @@ export interface Call {
   readonly reject: (reason: GatewayError) => void;
   /** Takes note of progress; false where it does not increase, as it must (case C-060). */
   advance(progress: number): boolean;
+  /** A question of this call is being answered. */
+  readonly held: boolean;
   /** Lets the silence timer rest until the returned function is called; nests. */
   hold(): () => void;
 }
@@ -106,6 +108,9 @@ export class Calls {
         }
         return increased;
       },
+      get held() {
+        return held > 0;
+      },
       hold: () => {
         held += 1;
         silence.cancel();
@@ -122,9 +127,13 @@ export class Calls {
     return call;
   }
 
-  /** The call that has waited longest among those that can be asked: the likely cause of a question without origin. */
+  /**
+   * The likely cause of a question without origin: the call that has waited longest and is not held up by a question
+   * already, else the one that has waited longest at all. All of them are the same client's.
+   */
   askable(): Call | undefined {
-    return [...this.#open.values()].find((call) => call.options.onQuestion !== undefined);
+    const calls = [...this.#open.values()].filter((call) => call.options.onQuestion !== undefined);
+    return calls.find((call) => !call.held) ?? calls[0];
   }
 
   /** Settles whatever still waits. */

@@ -6,7 +6,6 @@ import { codecFor } from '../protocol/codec.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
 import { standardHeaders } from '../protocol/headers.ts';
 import {
-  failure,
   isRpcId,
   notification,
   type RpcId,
@@ -15,13 +14,12 @@ import {
   type RpcRequest,
   type RpcResponse,
   request,
-  result,
 } from '../protocol/json-rpc.ts';
 import { talksMore } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Era } from '../protocol/model.ts';
 import { type Call, type CallOptions, Calls, type Question } from './calls.ts';
-import { REFUSED, refusalOf } from './refusal.ts';
+import { Inquiries } from './inquiries.ts';
 import type { Transport } from './transport.ts';
 
 /** What the handshake settled. */
@@ -56,8 +54,7 @@ export class Connection {
   readonly #log: Log;
   readonly #events: ConnectionEvents;
   readonly #calls: Calls;
-  /** Questions of the upstream that are being answered, by its own ids. */
-  readonly #asked = new Map<unknown, AbortController>();
+  readonly #inquiries: Inquiries;
   #logLevel: string | undefined;
   #codec: EraCodec | undefined;
   #terms: Terms | undefined;
@@ -69,6 +66,7 @@ export class Connection {
     this.#log = about.log;
     this.#events = about.events;
     this.#calls = new Calls(about.upstream, (call, why) => this.#cancel(call, why));
+    this.#inquiries = new Inquiries((reply) => this.#reply(reply), about.log);
   }
 
   /** Rejects with a GatewayError when the process does not start or the stream does not open. */
@@ -113,9 +111,16 @@ export class Connection {
     }
   }
 
-  /** Opens the channel for notices that belong to no call, where the transport has one of its own. */
-  listen(): void {
-    this.#transport.listen?.();
+  /**
+   * Opens the channel for notices that belong to no call, where the transport has one of its own. `missed` is called
+   * whenever notices may have gone unheard, and at once on a channel that carries them from the start.
+   */
+  listen(missed: () => void): void {
+    if (this.#transport.listen === undefined) {
+      missed();
+    } else {
+      this.#transport.listen(missed);
+    }
   }
 
   /**
@@ -201,33 +206,12 @@ export class Connection {
   }
 
   /**
-   * A shared connection declares no client capabilities: whatever is asked there is refused at once (cases C-067,
-   * C-069). On one client's own connection the question goes to the call on whose stream it came, else to the call
-   * that has waited longest, else to the client at large.
+   * On one client's own connection a question goes to the call on whose stream it came, else to the call that has
+   * waited longest, else to the client at large.
    */
   #answer(message: RpcRequest, origin: RpcId | undefined): void {
-    if (message.method === 'ping') {
-      this.#reply(result(message.id, {}));
-      return;
-    }
     const call = this.#calls.get(origin) ?? this.#calls.askable();
-    const ask = call?.options.onQuestion ?? this.#events.question;
-    if (ask === undefined) {
-      this.#reply(failure(message.id, REFUSED));
-      return;
-    }
-    const withdrawn = new AbortController();
-    this.#asked.set(message.id, withdrawn);
-    const release = call?.hold();
-    ask({ method: message.method, params: message.params, signal: withdrawn.signal })
-      .then((answer) => result(message.id, answer))
-      .catch((thrown: unknown) => failure(message.id, refusalOf(thrown)))
-      .then((reply) => {
-        this.#asked.delete(message.id);
-        release?.();
-        this.#reply(reply);
-      })
-      .catch((thrown: unknown) => this.#log.error({ err: thrown }, 'a question was not answered'));
+    this.#inquiries.answer(message, call?.options.onQuestion ?? this.#events.question, call);
   }
 
   #reply(reply: RpcResponse): void {
@@ -242,7 +226,7 @@ export class Connection {
       return;
     }
     if (message.method === 'notifications/cancelled') {
-      this.#asked.get(message.params?.['requestId'])?.abort();
+      this.#withdrawn(message.params?.['requestId']);
       return;
     }
     const owner = this.#calls.get(origin ?? subscriptionOf(message));
@@ -251,6 +235,18 @@ export class Connection {
       return;
     }
     this.#events.notice(message);
+  }
+
+  /**
+   * The upstream takes one of its questions back, or ends a stream that we listen on: the one thing a modern server may
+   * cancel (spec 2026-07-28: patterns/cancellation).
+   */
+  #withdrawn(id: unknown): void {
+    this.#inquiries.withdraw(id);
+    const call = isRpcId(id) ? this.#calls.get(id) : undefined;
+    if (call?.method === 'subscriptions/listen') {
+      call.reject(new GatewayError('CANCELLED', { upstream: this.#upstream }));
+    }
   }
 
   /** Foreign, unasked or decreasing progress is dropped (case C-060); our token is the id of the request. */
@@ -270,9 +266,7 @@ export class Connection {
     }
     this.#ended = reason;
     this.#calls.endAll(reason);
-    for (const withdrawn of this.#asked.values()) {
-      withdrawn.abort();
-    }
+    this.#inquiries.withdrawAll();
     this.#events.closed(reason);
   }
 }

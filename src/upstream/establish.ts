@@ -154,9 +154,8 @@ class Attempt {
 
   #mayBeSse(thrown: unknown): boolean {
     const { settings } = this.#options;
-    const status =
-      thrown instanceof GatewayError && thrown.code === 'UPSTREAM_STATUS' ? thrown.data?.['status'] : 0;
-    const refused = status === 400 || status === 404 || status === 405;
+    const { status, endpointEvent } = (thrown instanceof GatewayError ? thrown.data : undefined) ?? {};
+    const refused = status === 400 || status === 404 || status === 405 || endpointEvent === true;
     return refused && settings.kind === 'http' && settings.transport === 'auto';
   }
 

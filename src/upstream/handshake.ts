@@ -72,7 +72,6 @@ export async function initialize(
   const terms = legacyTerms(upstream, response);
   connection.agree(terms);
   await connection.notify('notifications/initialized');
-  connection.listen();
   return terms;
 }
 

@@ -16,6 +16,10 @@ export interface Listening {
   /** The GET, with Last-Event-ID where one is known. */
   readonly open: (lastEventId: string | undefined) => Promise<Answer>;
   readonly receive: (text: string) => void;
+  /** See {@link Transport.listen}. */
+  readonly missed: () => void;
+  /** A session that had its stream is not known any more (2025-11-25 transports, Session Management; C-026). */
+  readonly gone: () => void;
 }
 
 type Outcome =
@@ -23,7 +27,7 @@ type Outcome =
   | { readonly kind: 'refused'; readonly status: number }
   /** 404: a server that is being deployed says so too, so once more is worth it. */
   | { readonly kind: 'missing' }
-  | { readonly kind: 'ended'; readonly heard: boolean; readonly waitMs?: number };
+  | { readonly kind: 'ended'; readonly opened: boolean; readonly heard: boolean; readonly waitMs?: number };
 
 /** Even where the server asks for less: it may ask for 0 and end each stream at once. */
 const SHORTEST_WAIT_MS = 100;
@@ -38,10 +42,19 @@ export async function keepListening(listening: Listening): Promise<void> {
   const position: StreamPosition = {};
   let failures = 0;
   let missing = 0;
-  while (!signal.aborted) {
+  let opened = false;
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
     const outcome = await listenOnce(listening, position);
     if (signal.aborted) {
       return;
+    }
+    if (outcome.kind === 'missing' && opened) {
+      listening.gone();
+      return;
+    }
+    opened ||= outcome.kind === 'ended' && outcome.opened;
+    if (attempt === 0 && !(outcome.kind === 'ended' && outcome.opened)) {
+      listening.missed(); // there is no stream to wait for, at least for now
     }
     if (outcome.kind === 'refused' || (outcome.kind === 'missing' && missing > 0)) {
       log.debug({ outcome }, 'the server offers no stream of notices');
@@ -63,6 +76,7 @@ export async function keepListening(listening: Listening): Promise<void> {
 async function listenOnce(listening: Listening, position: StreamPosition): Promise<Outcome> {
   const { upstream, maxMessageBytes, log, signal } = listening;
   const startedAt = position.lastEventId;
+  let opened = false;
   let heard = false;
   try {
     const answer = await listening.open(position.lastEventId);
@@ -70,6 +84,8 @@ async function listenOnce(listening: Listening, position: StreamPosition): Promi
       drain(answer.body);
       return judgeRefused(answer);
     }
+    opened = true;
+    listening.missed();
     await readEvents(decodedBody(answer, upstream), {
       upstream,
       maxEventBytes: maxMessageBytes,
@@ -90,7 +106,7 @@ async function listenOnce(listening: Listening, position: StreamPosition): Promi
       return { kind: 'refused', status: 0 };
     }
   }
-  return { kind: 'ended', heard: heard || position.lastEventId !== startedAt };
+  return { kind: 'ended', opened, heard: heard || position.lastEventId !== startedAt };
 }
 
 /** What the same request would only run into again. */
@@ -103,7 +119,7 @@ function judgeRefused(answer: Answer): Outcome {
   }
   if (status === 429 || status >= 500) {
     const waitMs = retryAfter(headerOf(headers, 'retry-after'), Date.now());
-    return { kind: 'ended', heard: false, ...(waitMs === undefined ? {} : { waitMs }) };
+    return { kind: 'ended', opened: false, heard: false, ...(waitMs === undefined ? {} : { waitMs }) };
   }
   return { kind: 'refused', status };
 }

@@ -71,7 +71,7 @@ class HttpTransport implements Transport {
     this.#session.agree(terms);
   }
 
-  listen(): void {
+  listen(missed: () => void): void {
     const inbox = this.#inbox;
     if (inbox === undefined || this.#ended !== undefined) {
       return;
@@ -84,6 +84,8 @@ class HttpTransport implements Transport {
       maxMessageBytes: this.#upstream.limits.maxMessageBytes,
       restart: this.#upstream.restart,
       signal: listening.signal,
+      missed,
+      gone: () => inbox.close(new GatewayError('UPSTREAM_SESSION', { upstream: this.#upstream.id })),
       log: this.#log,
       open: (lastEventId) => this.#get(lastEventId, listening.signal),
       receive: (text) => {

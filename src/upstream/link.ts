@@ -176,7 +176,7 @@ export class Link {
         signal: this.#ending.signal,
         events: {
           notice: (notice) => this.#options.events.notice(notice),
-          closed: (reason) => this.lose(connection, reason),
+          closed: (reason) => this.#ended(connection, reason),
         },
       });
       if (this.#closing !== undefined) {
@@ -213,7 +213,27 @@ export class Link {
       const { settings, envelope } = this.#options;
       subscribe({ connection, settings, envelope, log, read });
     } else {
+      this.#listen(connection, read);
+    }
+  }
+
+  /** The lists are read once notices of change can be heard, or after a while where the stream does not come. */
+  #listen(connection: Connection, read: () => void): void {
+    const cancel = after(this.#options.settings.timeouts.probe, read);
+    connection.listen(() => {
+      cancel();
       read();
+    });
+  }
+
+  /** A session that the upstream ended is opened anew at once; anything else is a loss. */
+  #ended(connection: Connection, reason: GatewayError): void {
+    if (reason.code === 'UPSTREAM_SESSION') {
+      this.renew(connection).catch((thrown: unknown) =>
+        this.#options.log.debug({ err: thrown }, 'no new session'),
+      );
+    } else {
+      this.lose(connection, reason);
     }
   }
 

@@ -80,7 +80,8 @@ function judgeFailure(error: GatewayError): Verdict {
   if (error.code === 'UPSTREAM_LOST') {
     return { kind: 'legacy', respawn: true };
   }
-  if (error.code === 'UPSTREAM_SESSION') {
+  // Some 2024-11-05 servers take the POST for the opening of their stream (case C-048).
+  if (error.code === 'UPSTREAM_SESSION' || error.data?.['endpointEvent'] === true) {
     return { kind: 'legacy', respawn: false };
   }
   if (error.code === 'UPSTREAM_STATUS' && LEGACY_STATUSES.has(error.data?.['status'])) {

@@ -23,8 +23,11 @@ export interface Transport {
   close(graceMs: number): Promise<void>;
   /** Called once the handshake settled how to talk: HTTP sends the version header from then on. */
   agreed?(terms: { readonly version: string; readonly era: 'modern' | 'legacy' }): void;
-  /** Legacy Streamable HTTP only: opens the standalone GET stream, and keeps it open; refusals are tolerated. */
-  listen?(): void;
+  /**
+   * Legacy Streamable HTTP only: opens the standalone GET stream, and keeps it open; refusals are tolerated. `missed` is
+   * called whenever notices may have gone unheard before: each time the stream has opened, and once where there is none.
+   */
+  listen?(missed: () => void): void;
 }
 
 export interface SendOptions {

@@ -62,6 +62,7 @@ function compact(variant, recorded, headers, metas) {
   const ended = new Set();
   const grownAt = growth(variant, recorded);
   let restarted;
+  let last = 0;
   let previous;
   for (const [at, step] of openingOnly(variant, recorded).entries()) {
     if (at === grownAt) {
@@ -69,7 +70,7 @@ function compact(variant, recorded, headers, metas) {
       previous = undefined;
     }
     if (step.note?.startsWith('server restart')) {
-      restarted = previous?.n ?? 0;
+      restarted = last;
       steps.push({ restart: true });
       previous = undefined;
     } else if (step.closed !== undefined) {
@@ -82,6 +83,7 @@ function compact(variant, recorded, headers, metas) {
       const together = previous !== undefined && goTogether(previous, step);
       steps.push({ ...sent(step, headers, metas, ended), ...(together ? { together } : {}) });
       previous = step;
+      last = step.n;
     }
   }
   if (grownAt === recorded.length) {

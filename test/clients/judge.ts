@@ -5,7 +5,7 @@ import { KIND_FACTS, KINDS, type Kind } from '../../src/protocol/model.ts';
 import { isModern } from '../../src/protocol/versions.ts';
 import type { Answer } from '../kit/http-exchange.ts';
 import { checkMessage } from '../kit/wire-check.ts';
-import type { Expectation } from './recording.ts';
+import { type Expectation, modernVersion } from './recording.ts';
 import { heard, progressToken, responses, type Turn } from './replay.ts';
 import { EITHER, LIST_OUTPUT, PROGRESS, SUMMED } from './world.ts';
 
@@ -29,7 +29,12 @@ export function judge(turn: Turn): string[] {
   const { send, answer } = turn;
   const found = RESULTS.has(send.expects) ? judgeResponse(turn) : JUDGES[send.expects]?.(turn, answer);
   const where = `${send.n} ${send.method} ${send.path} ${stringAt(turn.body, 'method') ?? ''}`.trim();
-  return [...(found ?? []), ...wireFaults(turn)].map((problem) => `${where}: ${problem}`);
+  const minted = modernVersion(send) !== undefined && answer?.headers['mcp-session-id'] !== undefined;
+  return [
+    ...(found ?? []),
+    ...unless(!minted, 'a modern request was given a session'),
+    ...wireFaults(turn),
+  ].map((problem) => `${where}: ${problem}`);
 }
 
 type Judge = (turn: Turn, answer: Answer | undefined) => string[];
@@ -45,7 +50,8 @@ const JUDGES: Partial<Record<Expectation, Judge>> = {
   gone: (_, answer) => status(answer, [404]),
   absent: (_, answer) => [...status(answer, [404]), ...short(answer)],
   homeless: (_, answer) => [...status(answer, [400]), ...short(answer)],
-  streaming: (turn) => [
+  streaming: (turn, answer) => [
+    ...stream(answer),
     ...judgeNotices(turn),
     ...unless(!turn.cut || turn.answer?.ended === 'whole', 'the stream was not ended in order'),
   ],
@@ -65,13 +71,6 @@ function judgeResponse(turn: Turn): string[] {
     ...same('id', only?.['id'], body?.['id']),
     ...same('end', answer.ended, 'whole'),
     ...unless(accepted(turn, answer), `${answer.headers['content-type']} was not asked for`),
-    ...unless(
-      send.expects === 'opened' ||
-        answer.headers['mcp-session-id'] === undefined ||
-        turn.version === undefined ||
-        !isModern(turn.version),
-      'a modern answer carries a session id',
-    ),
   ];
   const { result } = answer;
   if (send.expects === 'levelled') {
@@ -232,6 +231,7 @@ function judgeListening(turn: Turn): string[] {
   const subscription = (message: JsonObject) =>
     metaOf(objectAt(message, 'params') ?? objectAt(message, 'result'))[META.subscription];
   return [
+    ...stream(answer),
     ...same('first message', first?.['method'], 'notifications/subscriptions/acknowledged'),
     ...same('acknowledged', objectAt(first, 'params')?.['notifications'], asked),
     ...exchange.messages.flatMap((message) => same('subscription', subscription(message), body?.['id'])),
@@ -282,6 +282,11 @@ const status = (answer: Answer | undefined, allowed: readonly number[]): string[
     answer !== undefined && allowed.includes(answer.status),
     `HTTP ${answer?.status} in place of ${allowed.join(' or ')}: ${answer?.text.slice(0, 200)}`,
   );
+
+const stream = (answer: Answer | undefined): string[] => [
+  ...status(answer, [200]),
+  ...same('type', answer?.headers['content-type']?.split(';')[0], 'text/event-stream'),
+];
 
 const short = (answer: Answer | undefined): string[] =>
   unless((answer?.text.length ?? 0) <= SHORT, 'a long body for a refusal');

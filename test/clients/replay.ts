@@ -26,7 +26,7 @@ export interface Turn {
   /** What the server lists while it is asked. */
   readonly listing: Listing;
   readonly pageSize: number | undefined;
-  /** The whole answer; undefined while a stream is open. */
+  /** The whole answer; undefined while it is still under way. */
   answer: Answer | undefined;
   /** Notices of change that it had heard before the server grew; undefined where it was not open then. */
   heardBefore: number | undefined;
@@ -115,11 +115,9 @@ class Player {
 
   /** The client is gone, its streams with it. */
   async leave(): Promise<void> {
-    for (const { exchange: open, answer } of this.turns) {
-      if (answer === undefined) {
-        open.abort();
-        await open.done.catch(() => undefined);
-      }
+    for (const turn of this.turns.filter(({ answer }) => answer === undefined)) {
+      turn.exchange.abort();
+      turn.answer = await turn.exchange.done.catch(() => undefined);
     }
     this.#pool.destroy();
   }

@@ -15,6 +15,7 @@ import {
   McpServer,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { memorySkillFiles, SkillCatalog } from '@modelcontextprotocol/server/ext/skills';
 import { addContent, said } from './fixture-content.ts';
 import { addQuestions, states } from './fixture-questions.ts';
 
@@ -42,14 +43,23 @@ class Extras {
   }
 }
 
+/** Skills on two pages (SEP-2640). */
+const SKILLS = {
+  'greeting/SKILL.md': '---\nname: greeting\ndescription: How to greet\n---\n\nSee references/words.md.\n',
+  'greeting/references/words.md': 'Hello.\n',
+  'parting/SKILL.md': '---\nname: parting\ndescription: How to part\n---\n\nSay goodbye.\n',
+};
+
 /** How long a client waits before it comes back to a stream that was closed on it, in ms. */
 const RETRY_MS = 200;
 
 export async function startFixture(era: FixtureEra): Promise<Fixture> {
   const extras = new Extras();
-  const modern = createMcpHandler(() => build(extras).server, { legacy: 'reject' });
+  const skills = await SkillCatalog.load(memorySkillFiles(SKILLS), { pageSize: 1 });
+  const make = () => build(extras, skills);
+  const modern = createMcpHandler(() => make().server, { legacy: 'reject' });
   extras.listeners.add((kind) => (kind === 'tools' ? modern.notify.toolsChanged() : modern.notify.promptsChanged()));
-  const sessions = new Sessions(extras);
+  const sessions = new Sessions(make, extras.listeners);
   const byRequest = async (request: Request) =>
     (await isLegacyRequest(request)) ? sessions.fetch(request) : modern.fetch(request);
   const fetch = { legacy: sessions.fetch, modern: modern.fetch, dual: byRequest }[era];
@@ -63,7 +73,13 @@ export async function startFixture(era: FixtureEra): Promise<Fixture> {
   };
 }
 
-function build(extras: Extras): { server: McpServer; sync: (kind: Kind) => void } {
+interface Instance {
+  readonly server: McpServer;
+  /** Brings its lists up to date, and announces it. */
+  readonly sync: (kind: Kind) => void;
+}
+
+function build(extras: Extras, skills: SkillCatalog): Instance {
   const changing = { listChanged: true };
   const server = new McpServer(
     { name: 'conformance-fixture', version: '1.0.0' },
@@ -88,6 +104,7 @@ function build(extras: Extras): { server: McpServer; sync: (kind: Kind) => void 
   }
   server.server.setRequestHandler('resources/subscribe', () => ({}));
   server.server.setRequestHandler('resources/unsubscribe', () => ({}));
+  skills.attach(server);
   return { server, sync: extraItems(server, extras) };
 }
 
@@ -112,11 +129,13 @@ function extraItems(server: McpServer, extras: Extras): (kind: Kind) => void {
 
 /** Serving of the `initialize` era: one instance for each session, with streams that can be resumed. */
 class Sessions {
-  readonly #extras: Extras;
+  readonly #make: () => Instance;
+  readonly #listeners: Set<Instance['sync']>;
   readonly #open = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
-  constructor(extras: Extras) {
-    this.#extras = extras;
+  constructor(make: () => Instance, listeners: Set<Instance['sync']>) {
+    this.#make = make;
+    this.#listeners = listeners;
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -131,18 +150,18 @@ class Sessions {
 
   /** A session that has not begun: it takes no other request than `initialize`. */
   async #start(): Promise<WebStandardStreamableHTTPServerTransport> {
-    const { server, sync } = build(this.#extras);
+    const { server, sync } = this.#make();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: memory(),
       retryInterval: RETRY_MS,
       onsessioninitialized: (id) => {
         this.#open.set(id, transport);
-        this.#extras.listeners.add(sync);
+        this.#listeners.add(sync);
       },
       onsessionclosed: (id) => {
         this.#open.delete(id);
-        this.#extras.listeners.delete(sync);
+        this.#listeners.delete(sync);
       },
     });
     await server.connect(transport);
@@ -174,7 +193,7 @@ function memory(): EventStore {
 type Serve = ReturnType<typeof toNodeHandler>;
 
 /** Serves on a free loopback port under the name `localhost`, as the suite wants it; other names are refused. */
-export async function listen(serve: Serve): Promise<{ url: string; close: () => Promise<void> }> {
+async function listen(serve: Serve): Promise<{ url: string; close: () => Promise<void> }> {
   const hostAllowed = localhostHostValidation();
   const originAllowed = localhostOriginValidation();
   const server = createServer((request, response) => {

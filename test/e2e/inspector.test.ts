@@ -33,7 +33,17 @@ afterAll(async () => {
 
 /** The result of one command of the Inspector against the gateway; rejects where the command fails. */
 async function inspect(era: readonly string[], ...args: readonly string[]): Promise<JsonObject> {
-  const command = [INSPECTOR, '--cli', gateway.url, '--transport', 'http', '--format', 'json', ...era, ...args];
+  const command = [
+    INSPECTOR,
+    '--cli',
+    gateway.url,
+    '--transport',
+    'http',
+    '--format',
+    'json',
+    ...era,
+    ...args,
+  ];
   // It keeps a catalog of servers in the home folder of whoever runs it.
   const env = { PATH: process.env['PATH'], HOME: home };
   const { stdout } = await promisify(execFile)(process.execPath, command, { env, cwd: home });

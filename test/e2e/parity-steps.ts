@@ -13,7 +13,10 @@ export interface Plan {
   readonly reads?: readonly string[];
   readonly completions?: readonly (readonly [ref: JsonObject, name: string, value: string])[];
   /** A call, and the progress that the server reports of it. */
-  readonly progress?: { readonly call: readonly [string, JsonObject?]; readonly steps: readonly JsonObject[] };
+  readonly progress?: {
+    readonly call: readonly [string, JsonObject?];
+    readonly steps: readonly JsonObject[];
+  };
 }
 
 /** What came of each step: a result, or the code and text of an error. */
@@ -24,7 +27,10 @@ export interface Visitor {
   offers(capability: string): boolean;
   list(kind: Kind): Promise<readonly JsonObject[]>;
   ask(method: Asked, params: JsonObject): Promise<JsonObject>;
-  long(name: string, args: JsonObject | undefined): Promise<{ result: JsonObject; progress: readonly JsonObject[] }>;
+  long(
+    name: string,
+    args: JsonObject | undefined,
+  ): Promise<{ result: JsonObject; progress: readonly JsonObject[] }>;
 }
 
 type Asked = 'tools/call' | 'prompts/get' | 'resources/read' | 'completion/complete';

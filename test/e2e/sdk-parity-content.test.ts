@@ -8,8 +8,15 @@ import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
 import { checkResult } from '../kit/wire-check.ts';
 
 const VENDOR = { 'com.example/vendor': { deep: [1, null, { z: 0, a: 1 }] }, plain: 'kept' };
-const ICONS = [{ src: 'data:image/png;base64,AAAA', mimeType: 'image/png', sizes: ['48x48'], theme: 'dark', x: 1 }];
-const ANNOTATIONS = { audience: ['user'], priority: 0.25, lastModified: '2026-01-02T03:04:05Z', vendor: true };
+const ICONS = [
+  { src: 'data:image/png;base64,AAAA', mimeType: 'image/png', sizes: ['48x48'], theme: 'dark', x: 1 },
+];
+const ANNOTATIONS = {
+  audience: ['user'],
+  priority: 0.25,
+  lastModified: '2026-01-02T03:04:05Z',
+  vendor: true,
+};
 
 /** Every sort of content, known and unknown, each with members that no version of the protocol has. */
 const CONTENT = [
@@ -37,7 +44,9 @@ const SCHEMA = {
   required: ['z'],
   additionalProperties: false,
   oneOf: [{ required: ['z'] }, { required: ['a'] }],
-  $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, unevaluatedProperties: false } },
+  $defs: {
+    node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, unevaluatedProperties: false },
+  },
 };
 
 const OUTPUT = {
@@ -66,8 +75,23 @@ const PROMPT = {
   _meta: VENDOR,
   future: 0,
 };
-const RESOURCE = { uri: 'note://one', name: 'one', title: 'One', size: 3, annotations: ANNOTATIONS, _meta: VENDOR, future: '' };
-const TEMPLATE = { uriTemplate: 'note://{name}', name: 'any', title: 'Any', icons: ICONS, _meta: VENDOR, future: [] };
+const RESOURCE = {
+  uri: 'note://one',
+  name: 'one',
+  title: 'One',
+  size: 3,
+  annotations: ANNOTATIONS,
+  _meta: VENDOR,
+  future: '',
+};
+const TEMPLATE = {
+  uriTemplate: 'note://{name}',
+  name: 'any',
+  title: 'Any',
+  icons: ICONS,
+  _meta: VENDOR,
+  future: [],
+};
 
 const PROMPT_RESULT = {
   description: 'A draft',
@@ -95,7 +119,13 @@ const ANSWERS: Readonly<Record<string, JsonObject>> = {
   'an error': { content: [{ type: 'text', text: 'no' }], isError: true, _meta: VENDOR, future: 1 },
 };
 
-const MIXED = { content: CONTENT, structuredContent: { n: 1, at: 'x' }, isError: false, _meta: VENDOR, future: [0] };
+const MIXED = {
+  content: CONTENT,
+  structuredContent: { n: 1, at: 'x' },
+  isError: false,
+  _meta: VENDOR,
+  future: [0],
+};
 const FAULT = { code: -32050, message: 'vendor fault', data: { why: [null, 'é'], future: { a: 0 } } };
 const BLOB = Buffer.alloc(5 * 1024 * 1024 * 0.75, 'patchbay').toString('base64');
 
@@ -113,7 +143,9 @@ const SCRIPT: Script = {
   },
   promptResults: { draft: PROMPT_RESULT },
   readResults: { 'note://one': CONTENTS },
-  methods: { 'completion/complete': { completion: { values: ['x'], total: 9, hasMore: true, future: 1 }, future: 0 } },
+  methods: {
+    'completion/complete': { completion: { values: ['x'], total: 9, hasMore: true, future: 1 }, future: 0 },
+  },
 };
 
 const FILLINGS = [
@@ -144,7 +176,8 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
     /** JSON text, so that the order of members counts too; the hop's own members are taken out. */
     const text = (result: JsonObject) => {
       const { resultType, ttlMs, cacheScope, ...rest } = result;
-      const { 'io.modelcontextprotocol/serverInfo': serverInfo, ...meta } = (rest['_meta'] ?? {}) as JsonObject;
+      const { 'io.modelcontextprotocol/serverInfo': serverInfo, ...meta } = (rest['_meta'] ??
+        {}) as JsonObject;
       const members = clientEra === 'modern' ? ['complete', 'object'] : ['undefined', 'undefined'];
       expect([String(resultType), typeof serverInfo]).toEqual(members);
       return JSON.stringify({ ...without(rest, '_meta'), _meta: meta });
@@ -158,7 +191,9 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
       const { execution, ...modernTool } = TOOL;
       const expected = clientEra === 'modern' ? modernTool : TOOL;
       expect(JSON.stringify(tool)).toBe(JSON.stringify({ ...expected, name: 'up.mixed' }));
-      expect(JSON.stringify(await agent.list('prompts'))).toBe(JSON.stringify([{ ...PROMPT, name: 'up.draft' }]));
+      expect(JSON.stringify(await agent.list('prompts'))).toBe(
+        JSON.stringify([{ ...PROMPT, name: 'up.draft' }]),
+      );
       expect(JSON.stringify((await agent.list('resources'))[0])).toBe(JSON.stringify(RESOURCE));
       expect(JSON.stringify(await agent.list('templates'))).toBe(JSON.stringify([TEMPLATE]));
     });

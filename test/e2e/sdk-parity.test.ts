@@ -41,17 +41,20 @@ describe.each(SERVERS)('in front of $name', ({ era, start }) => {
     return client === 'modern' && era === 'legacy' ? withoutExecution(log) : log;
   };
 
-  it.each(SDK_CLIENTS)('the official client %s gets through the gateway what it gets directly', async (label) => {
-    const legacy = label === 'v1' || label === 'v2-legacy';
-    await using client = await connectSdk(label, { url: gateway.url }, options);
-    expect(client.version).toBe(legacy ? '2025-11-25' : '2026-07-28');
-    const { progress = [], ...through } = await tour(sdkVisitor(client), server.plan, 'up.');
-    const { progress: _unsure, ...wanted } = expected(DIRECTLY[era][label], legacy ? 'legacy' : 'modern');
-    expect(through).toEqual(wanted);
-    // The SDKs lose progress that comes in one piece with the response, so only its order and content count.
-    const heard = progress as readonly JsonObject[];
-    expect(heard).toMatchObject(server.plan.progress?.steps.slice(0, heard.length) ?? []);
-  });
+  it.each(SDK_CLIENTS)(
+    'the official client %s gets through the gateway what it gets directly',
+    async (label) => {
+      const legacy = label === 'v1' || label === 'v2-legacy';
+      await using client = await connectSdk(label, { url: gateway.url }, options);
+      expect(client.version).toBe(legacy ? '2025-11-25' : '2026-07-28');
+      const { progress = [], ...through } = await tour(sdkVisitor(client), server.plan, 'up.');
+      const { progress: _unsure, ...wanted } = expected(DIRECTLY[era][label], legacy ? 'legacy' : 'modern');
+      expect(through).toEqual(wanted);
+      // The SDKs lose progress that comes in one piece with the response, so only its order and content count.
+      const heard = progress as readonly JsonObject[];
+      expect(heard).toMatchObject(server.plan.progress?.steps.slice(0, heard.length) ?? []);
+    },
+  );
 
   it.each(AGENTS)('a raw $era client gets, to the last member, what one gets directly', async (agents) => {
     await using agent = await agents.connect(gateway.url, options);

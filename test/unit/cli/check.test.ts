@@ -33,10 +33,10 @@ it('shows every kind, and passes where what is missing is optional or off', asyn
   });
   const { code, stdout } = await run(['check', '-c', config.path]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^4 upstreams\n {2}gone {2}backoff, optional {2}UPSTREAM_COMMAND: /);
-  expect(stdout).toMatch(/^ {2}poor {2}off, optional {6}upstreams\.poor\.env\.TOKEN: .*NOT_SET/m);
+  expect(stdout).toMatch(/^4 upstreams\n {2}gone {2}(backoff|connecting), optional +UPSTREAM_COMMAND: /);
+  expect(stdout).toMatch(/^ {2}poor {2}off, optional +upstreams\.poor\.env\.TOKEN: .*NOT_SET/m);
   expect(stdout).toMatch(/^ {2}off {3}off$/m);
-  expect(stdout).toMatch(/^ {2}up {4}ready {14}2 tools, 1 prompt, 1 resource, 1 template \(modern\)$/m);
+  expect(stdout).toMatch(/^ {2}up {4}ready +2 tools, 1 prompt, 1 resource, 1 template \(modern\)$/m);
   expect(stdout).toContain(
     [
       'up',

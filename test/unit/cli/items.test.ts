@@ -64,7 +64,7 @@ describe('tools, prompts, resources', () => {
     expect(all.code).toBe(1);
     expect(JSON.parse(all.stdout)).toMatchObject([{ name: 'up.echo' }]);
     expect(all.stderr).toMatch(
-      /^gone is not ready \(backoff\): UPSTREAM_COMMAND: .*\nspare is not ready \(backoff\), but optional: .*\n$/,
+      /^gone is not ready \(\w+\): UPSTREAM_COMMAND: .*\nspare is not ready \(\w+\), but optional: .*\n$/,
     );
     expect(await run(['tools', '-c', config.path, '--upstream', 'up'])).toMatchObject({
       code: 0,

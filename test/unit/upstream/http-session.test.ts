@@ -96,7 +96,7 @@ describe('headers', () => {
     await initialize(0);
     await call(1);
     await sink.result(1);
-    transport.listen?.();
+    transport.listen?.(() => {});
     await vi.waitFor(() => expect(peer.count('GET')).toBe(1));
     await transport.close(1_000);
     const expected = new Set([
@@ -240,7 +240,7 @@ describe('the stream of notices', () => {
     });
     const connected = await connect(peer);
     await connected.initialize(0);
-    connected.transport.listen?.();
+    connected.transport.listen?.(() => {});
     return { peer, ...connected };
   }
 
@@ -328,7 +328,7 @@ describe('the stream of notices', () => {
     });
     const { transport, sink, call, initialize } = await connect(peer);
     await initialize(0);
-    transport.listen?.();
+    transport.listen?.(() => {});
     await vi.waitFor(() => expect(notices).toBeDefined());
     await call(1);
     expect(await sink.result(1)).toEqual({ elsewhere: 1 });

@@ -1,0 +1,123 @@
+import { fileURLToPath } from 'node:url';
+import { startGateway } from '../kit/start-gateway.ts';
+import { type Fixture, type FixtureEra, startFixture } from './fixture-server.ts';
+import { startTasksFixture } from './fixture-tasks.ts';
+import { clientScenarios, type Report, requirements, runClient, runExtension, runServer } from './suite.ts';
+
+/** One comparison: what the suite says of something directly, and through a gateway. */
+export interface Cell {
+  /** `<version>/<era of the upstream>`, `<extension>/<upstream>`, or `client/<version>/<era of the client>`. */
+  readonly id: string;
+  /** Scenarios that the version demands; undefined where it demands none. */
+  readonly scored: readonly string[] | undefined;
+  readonly run: () => Promise<{ readonly direct: Report; readonly through: Report }>;
+}
+
+const SERVER_VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const;
+const CLIENT_VERSIONS = ['2025-06-18', '2025-11-25', '2026-07-28'] as const;
+const FIXTURES: readonly FixtureEra[] = ['legacy', 'modern', 'dual'];
+
+type Start = () => Promise<Fixture>;
+type Suite = (url: string) => Promise<Report>;
+
+const eraOf = (version: string) => (version < '2026-07-28' ? 'legacy' : 'modern');
+
+/** All of them. Direct runs that several need are made once. */
+export function allCells(): readonly Cell[] {
+  const directly = remembered();
+  return [
+    ...SERVER_VERSIONS.flatMap((version) => FIXTURES.map((fixture) => serverCell(version, fixture, directly))),
+    extensionCell('tasks', 'raw', startTasksFixture, directly),
+    extensionCell('skills', 'modern', () => startFixture('modern'), directly),
+    extensionCell('skills', 'dual', () => startFixture('dual'), directly),
+    ...CLIENT_VERSIONS.flatMap((version) =>
+      (['legacy', 'modern'] as const).map((era) => clientCell(version, era, directly)),
+    ),
+  ];
+}
+
+type Directly = (key: string, run: () => Promise<Report>) => Promise<Report>;
+
+function remembered(): Directly {
+  const runs = new Map<string, Promise<Report>>();
+  return (key, run) => {
+    const known = runs.get(key) ?? run();
+    runs.set(key, known);
+    return known;
+  };
+}
+
+/** Where no client of the version can talk to the fixture itself, the direct run is against one of the client's era. */
+function serverCell(version: string, fixture: FixtureEra, directly: Directly): Cell {
+  const speaking = fixture === 'dual' ? fixture : eraOf(version);
+  const suite: Suite = (url) => runServer(url, version);
+  return {
+    id: `${version}/${fixture}`,
+    scored: requirements(version)?.server,
+    run: async () => {
+      const [direct, through] = await Promise.all([
+        directly(`${version}/${speaking}`, () => against(() => startFixture(speaking), suite)),
+        throughGateway(() => startFixture(fixture), suite),
+      ]);
+      return { direct, through };
+    },
+  };
+}
+
+const PREFIXES = { tasks: 'tasks-', skills: 'sep-2640-' } as const;
+
+function extensionCell(extension: keyof typeof PREFIXES, name: string, start: Start, directly: Directly): Cell {
+  const suite: Suite = (url) => runExtension(url, PREFIXES[extension]);
+  return {
+    id: `${extension}/${name}`,
+    scored: undefined,
+    run: async () => {
+      const [direct, through] = await Promise.all([
+        directly(`${extension}/${name}`, () => against(start, suite)),
+        throughGateway(start, suite),
+      ]);
+      return { direct, through };
+    },
+  };
+}
+
+async function against(start: Start, suite: Suite): Promise<Report> {
+  await using fixture = await start();
+  return await suite(fixture.url);
+}
+
+/** The suite knows its tools by hard-coded names, hence no namespace; questions need an owner, hence the isolation. */
+async function throughGateway(start: Start, suite: Suite): Promise<Report> {
+  await using fixture = await start();
+  await using gateway = await startGateway({
+    upstreams: { reference: { url: fixture.url, namespace: '', isolation: 'session' } },
+  });
+  await gateway.gateway.settled();
+  return await suite(`http://localhost:${gateway.port}/mcp`);
+}
+
+const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
+
+/** The suite plays the server; the client is the official one, alone or with a gateway between. */
+function clientCell(version: string, era: 'legacy' | 'modern', directly: Directly): Cell {
+  const command = (way: string, speaks: string) => [process.execPath, CLIENT, way, speaks].join(' ');
+  const all = async (client: string) => {
+    const reports: Report[] = [];
+    for (const scenario of await clientScenarios(version)) {
+      reports.push(await runClient(client, scenario, version));
+    }
+    return new Map(reports.flatMap((report) => [...report]));
+  };
+  const own = eraOf(version);
+  return {
+    id: `client/${version}/${era}`,
+    scored: requirements(version)?.client.filter((scenario) => !scenario.startsWith('auth/')),
+    run: async () => {
+      const [direct, through] = await Promise.all([
+        directly(`client/${version}`, () => all(command('direct', own))),
+        all(command('through', era)),
+      ]);
+      return { direct, through };
+    },
+  };
+}
