@@ -1,7 +1,7 @@
 import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { wireError } from '../protocol/codec.ts';
-import type { RpcErrorObject, RpcRequest } from '../protocol/json-rpc.ts';
+import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/json-rpc.ts';
 import { failure, result } from '../protocol/json-rpc.ts';
 import { isLogLevel } from '../protocol/log-level.ts';
 import { type CacheHints, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
@@ -9,6 +9,7 @@ import type { RequestContext } from './context.ts';
 import type { Forward } from './forward.ts';
 import type { Hello } from './hello.ts';
 import type { Lists } from './list.ts';
+import { Thinner } from './thinner.ts';
 import type { Honoured, Watching } from './watching.ts';
 
 /** What goes back: one JSON-RPC response as text, and the HTTP status that belongs to it. */
@@ -62,11 +63,15 @@ export class Relay {
   }
 
   /** Never rejects: a failure is a reply too. */
-  async handle(message: RpcRequest, context: RequestContext): Promise<Reply> {
+  async handle(message: RpcRequest, given: RequestContext): Promise<Reply> {
+    const thinner = new Thinner(given.notify);
+    const context = { ...given, notify: (notice: RpcNotification) => thinner.notify(notice) };
     try {
       return { status: 200, json: await this.#answer(message, context) };
     } catch (thrown) {
       return this.#failed(message, thrown, context);
+    } finally {
+      thinner.finish();
     }
   }
 
