@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt } from '../base/json.ts';
 import { extensionsOf } from './extensions.ts';
 import { KIND_FACTS, type Kind } from './model.ts';
 
@@ -39,6 +39,18 @@ export function merge(servers: readonly ServerCapabilities[], pending: boolean):
     ...(any('logging') ? { logging: {} } : {}),
     ...extensions(servers),
   };
+}
+
+/**
+ * Tasks of the 2025-11-25 kind, as a legacy client is told of them: for calls of tools, where some server has them.
+ * Listing is not offered: a server reached with one identity for everybody cannot say whose task is whose.
+ */
+export function legacyTasks(servers: readonly ServerCapabilities[]): JsonObject {
+  const some = servers.some((server) => {
+    const requests = objectAt(objectAt(server, 'tasks'), 'requests');
+    return isObject(objectAt(requests, 'tools')?.['call']);
+  });
+  return some ? { tasks: { cancel: {}, requests: { tools: { call: {} } } } } : {};
 }
 
 /** The union of what the servers extend the protocol by; of two settings for one extension the first one's hold. */

@@ -17,6 +17,9 @@ const METHODS: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
   'resources/unsubscribe',
+  'tasks/get',
+  'tasks/result',
+  'tasks/cancel',
 ]);
 
 /** Codes that only modern peers know (spec 2026-07-28: basic/index, Error Codes). */

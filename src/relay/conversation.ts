@@ -47,12 +47,13 @@ export class Conversation {
 
   /** `params` name the item as the upstream knows it. Resolves with a final result or, for modern clients, with `input_required`. */
   async run(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
-    if (!CONVERSABLE.has(target.method)) {
-      return this.#plain(target, params, context);
+    const { era } = context.codec;
+    if (era === 'legacy' && (CONVERSABLE.has(target.method) || target.method === 'tasks/result')) {
+      return this.#legacy(target, params, context);
     }
-    return context.codec.era === 'modern'
+    return CONVERSABLE.has(target.method)
       ? this.#modern(target, params, context)
-      : this.#legacy(target, params, context);
+      : this.#plain(target, params, context);
   }
 
   /** A request that no server may answer with a question. */
@@ -198,7 +199,8 @@ export class Conversation {
         clientCapabilities: party.capabilities,
         ...(logLevel === undefined ? {} : { logLevel }),
       },
-      timeoutMs: timeouts.call,
+      // tasks/result is answered when the task is done: its server is not silent, it works (2025-11-25).
+      timeoutMs: method === 'tasks/result' ? timeouts.total : timeouts.call,
       totalMs: timeouts.total,
       progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
       ...hooks,

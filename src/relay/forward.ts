@@ -1,5 +1,5 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
 import { extensionOfMethod, extensionsOf, TASKS } from '../protocol/extensions.ts';
@@ -12,6 +12,8 @@ import { type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
 
 const HEADER_MISMATCH = -32020;
+/** Longest wait for the server's word that a task is cancelled, in ms. */
+const CANCEL_MS = 5_000;
 
 export interface ForwardOptions {
   readonly store: Store;
@@ -38,7 +40,10 @@ export class Forward {
     const send = (tool: Entry) => {
       const headers = this.#checkedHeaders(tool, params, context);
       const target = { upstream: tool.upstream, method: 'tools/call', headers };
-      return this.#send(target, { ...params, name: tool.original }, context);
+      const named = { ...params, name: tool.original };
+      return this.#needsTask(tool, context)
+        ? this.#throughTask(target, named, context)
+        : this.#send(target, named, context);
     };
     try {
       return await send(entry);
@@ -50,6 +55,39 @@ export class Forward {
       // (spec 2026-07-28: transports/streamable-http, Client Behavior).
       await store.refresh(entry.upstream, ['tools']);
       return send(store.current.toolOf(entry.upstream, entry.original) ?? entry);
+    }
+  }
+
+  /** A legacy tool that runs only as a task, called by a client whose era has no such tasks. */
+  #needsTask(tool: Entry, context: RequestContext): boolean {
+    const legacyServer = this.#options.hello.eraOf(tool.upstream) === 'legacy';
+    return (
+      context.codec.era === 'modern' &&
+      legacyServer &&
+      objectAt(tool.item, 'execution')?.['taskSupport'] === 'required'
+    );
+  }
+
+  /** Makes the task and waits for its result (2025-11-25: basic/utilities/tasks); one that is given up is cancelled. */
+  async #throughTask(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const { conversation } = this.#options;
+    const { upstream } = target;
+    const created = await conversation.run(target, { ...params, task: {} }, context);
+    const taskId = stringAt(created['task'], 'taskId');
+    if (taskId === undefined) {
+      return this.#exposed(created, upstream, context);
+    }
+    try {
+      const result = await conversation.run({ upstream, method: 'tasks/result' }, { taskId }, context);
+      return this.#exposed(result, upstream, context);
+    } catch (thrown) {
+      const patient = { ...context, signal: AbortSignal.timeout(CANCEL_MS) };
+      await conversation
+        .run({ upstream, method: 'tasks/cancel' }, { taskId }, patient)
+        .catch((error: unknown) => {
+          context.log.debug({ err: error }, 'a task was not cancelled');
+        });
+      throw thrown;
     }
   }
 
@@ -79,18 +117,20 @@ export class Forward {
   }
 
   /**
-   * `tasks/get`, `tasks/update` and `tasks/cancel`: to the upstream whose task it is, under its own id. What the client
-   * gets back names the id that it asked with; the result inside is treated like a direct one.
+   * A request about a task, of either era: to the upstream whose task it is, under its own id. What the client gets
+   * back names the id that it asked with; the result inside is treated like a direct one.
    */
   async task(method: string, params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { upstream, taskId } = this.#options.tasks.route(params, context);
-    const answer = await this.#send({ upstream, method }, { ...params, taskId }, context);
+    const { tasks } = this.#options;
+    const route = tasks.route(params, context);
+    const answer = await this.#send(
+      { upstream: route.upstream, method },
+      { ...params, taskId: route.taskId },
+      context,
+    );
     const inner = answer['result'];
-    return {
-      ...answer,
-      ...(answer['taskId'] === undefined ? {} : { taskId: params?.['taskId'] }),
-      ...(isObject(inner) ? { result: this.#exposed(inner, upstream, context) } : {}),
-    };
+    const named = tasks.answered(answer, route, params?.['taskId']);
+    return isObject(inner) ? { ...named, result: this.#exposed(inner, route.upstream, context) } : named;
   }
 
   /**

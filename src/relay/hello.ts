@@ -1,8 +1,8 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
-import { announcesUpdates, declares, merge } from '../protocol/capabilities.ts';
+import { announcesUpdates, declares, legacyTasks, merge } from '../protocol/capabilities.ts';
 import { hasExtension } from '../protocol/extensions.ts';
-import type { CacheHints, Implementation } from '../protocol/model.ts';
+import type { CacheHints, Era, Implementation } from '../protocol/model.ts';
 import { VERSIONS } from '../protocol/versions.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import type { Entrance } from './context.ts';
@@ -48,11 +48,14 @@ export class Hello {
   }
 
   capabilities(entrance: Entrance): JsonObject {
-    const known = this.visible(entrance).flatMap((id) => {
+    return merge(this.#known(entrance), this.#pending(entrance));
+  }
+
+  #known(entrance: Entrance): readonly JsonObject[] {
+    return this.visible(entrance).flatMap((id) => {
       const declared = this.#fleet.capabilities(id);
       return declared === undefined ? [] : [declared];
     });
-    return merge(known, this.#pending(entrance));
   }
 
   /** True when some server here declares the capability, or may still turn out to. */
@@ -64,7 +67,7 @@ export class Hello {
   initialize(entrance: Entrance, version: string): JsonObject {
     return {
       protocolVersion: version,
-      capabilities: this.#tell(entrance),
+      capabilities: { ...this.#tell(entrance), ...legacyTasks(this.#known(entrance)) },
       serverInfo: this.serverInfo,
       ...this.#instructions(entrance),
     };
@@ -79,6 +82,11 @@ export class Hello {
     };
     const ttlMs = this.#pending(entrance) ? 0 : this.#settings.lists.maxTtl;
     return { result, hints: { ttlMs, scope: 'private' } };
+  }
+
+  /** The era in which the upstream is spoken to, while it can be. */
+  eraOf(upstream: string): Era | undefined {
+    return this.#fleet.terms(upstream)?.era;
   }
 
   /** True while the upstream can be asked. */

@@ -56,6 +56,7 @@ export class Relay {
       ['prompts/get', (params, context) => forward.getPrompt(params, context)],
       ['resources/read', (params, context) => forward.readResource(params, context)],
       ['tasks/get', (params, context) => forward.task('tasks/get', params, context)],
+      ['tasks/result', (params, context) => forward.task('tasks/result', params, context)],
       ['tasks/update', (params, context) => forward.task('tasks/update', params, context)],
       ['tasks/cancel', (params, context) => forward.task('tasks/cancel', params, context)],
       ['completion/complete', (params, context) => forward.complete(params, context)],

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { TaskUpdates } from '../changes/updates.ts';
 import { hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
@@ -7,6 +7,8 @@ import type { RequestContext } from './context.ts';
 import { requiredString } from './context.ts';
 
 const PURPOSE = 'task';
+/** 2025-11-25: basic/utilities/tasks, Related Task Metadata. */
+const RELATED = 'io.modelcontextprotocol/related-task';
 /** Most tasks that one stream may listen for. */
 const MOST_LISTENED = 1_000;
 
@@ -35,19 +37,27 @@ export class Tasks {
     this.#updates = updates;
   }
 
-  /** A result that may be a new task, with the id that this client may use. */
+  /** A result that may be a new task, in the form of either era, with the id that this client may use. */
   created(result: JsonObject, upstream: string, context: RequestContext): JsonObject {
-    const taskId = stringAt(result, 'taskId');
-    if (result['resultType'] !== 'task' || taskId === undefined) {
+    const modern = result['resultType'] === 'task' ? stringAt(result, 'taskId') : undefined;
+    const taskId = modern ?? stringAt(result['task'], 'taskId');
+    if (taskId === undefined) {
       return result;
     }
     const sealed = this.#sealer.seal(PURPOSE, { upstream, taskId, principal: context.principal.key });
-    return { ...result, taskId: sealed };
+    return named(result, taskId, sealed);
+  }
+
+  /** An answer about a task, with the id that the client asked with. */
+  answered(result: JsonObject, route: TaskRoute, id: unknown): JsonObject {
+    return typeof id === 'string' ? named(result, route.taskId, id) : result;
   }
 
   /** The route of `params.taskId`. Throws CAPABILITY_MISSING without the extension, PARAMS_INVALID for a foreign id. */
   route(params: JsonObject | undefined, context: RequestContext): TaskRoute {
-    this.#demandExtension(context);
+    if (context.codec.era === 'modern') {
+      this.#demandExtension(context);
+    }
     const route = this.#open(requiredString(params, 'taskId'), context);
     if (route === undefined) {
       throw new GatewayError('PARAMS_INVALID', { detail: 'There is no such task.' });
@@ -88,4 +98,18 @@ export class Tasks {
       throw new GatewayError('CAPABILITY_MISSING', { data: requiring(TASKS) });
     }
   }
+}
+
+/** Where an id of a task stands: SEP-2663 at the top; 2025-11-25 at the top, in `task`, and in `_meta` of its result. */
+function named(result: JsonObject, from: string, to: string): JsonObject {
+  const rename = (holder: JsonObject | undefined) =>
+    holder !== undefined && holder['taskId'] === from ? { ...holder, taskId: to } : holder;
+  const task = objectAt(result, 'task');
+  const meta = objectAt(result, '_meta');
+  const related = objectAt(meta, RELATED);
+  return {
+    ...rename(result),
+    ...(task === undefined ? {} : { task: rename(task) }),
+    ...(related === undefined ? {} : { _meta: { ...meta, [RELATED]: rename(related) } }),
+  };
 }

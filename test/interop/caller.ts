@@ -1,8 +1,8 @@
 import { type JsonObject, objectAt, stringAt } from '../../src/base/json.ts';
 import { KIND_FACTS, type Kind } from '../../src/protocol/model.ts';
-import type { Agent, Connect } from '../kit/agent.ts';
-import { createMessageQueue, type MessageQueue } from '../kit/message-queue.ts';
+import type { Connect } from '../kit/agent.ts';
 import type { Installed } from './install.ts';
+import { createLines, type Lines } from './lines.ts';
 import { startPeer } from './peer-process.ts';
 import { type ClientRow, clientCommand } from './peers.ts';
 
@@ -21,8 +21,8 @@ export interface Caller extends AsyncDisposable {
   /** Negotiated. */
   readonly version: string;
   readonly instructions: string;
-  /** Notices that came, and the questions this client was asked, in order. */
-  readonly notices: MessageQueue;
+  /** Notices that came, and the questions this client was asked. */
+  readonly heard: Lines;
   items(kind: Kind): Promise<readonly JsonObject[]>;
   call(name: string, args?: JsonObject): Promise<Called>;
   /** Begins a call and resolves with what gives it up, once it has made progress. */
@@ -38,31 +38,31 @@ export interface Caller extends AsyncDisposable {
 
 /** A program of another SDK in front of the gateway. */
 export async function startCaller(row: ClientRow, url: string, installed: Installed): Promise<Caller> {
-  const peer = await startPeer(clientCommand(row, url, installed));
+  const { first, lines, send, ...peer } = await startPeer(clientCommand(row, url, installed));
   let ids = 0;
   const begin = (op: string, args: JsonObject): number => {
     ids += 1;
-    peer.send({ ...args, id: ids, op });
+    send({ ...args, id: ids, op });
     return ids;
   };
+  const answerTo = (id: number) => lines.all.find((line) => line['id'] === id);
   const outcome = async (id: number): Promise<JsonObject> => {
-    await expectLine(peer.lines, (line) => line['id'] === id);
-    const answer = peer.lines.all.find((line) => line['id'] === id);
+    const answer = await lines.until(() => answerTo(id), `the answer to command ${id}`, 20_000);
     const error = objectAt(answer, 'error');
     if (error) {
-      throw Object.assign(new Error(stringAt(error, 'message')), error);
+      throw Object.assign(new Error(stringAt(error, 'message')), { code: error['code'] });
     }
     return objectAt(answer, 'result') ?? {};
   };
   const ask = (op: string, args: JsonObject = {}) => outcome(begin(op, args));
   const progressOf = (id: number) =>
-    peer.lines.all
+    lines.all
       .filter((line) => line['method'] === 'notifications/progress' && line['call'] === id)
       .map((line) => objectAt(line, 'params') ?? {});
   return {
-    version: stringAt(peer.first, 'version') ?? '',
-    instructions: stringAt(peer.first, 'instructions') ?? '',
-    notices: peer.lines,
+    version: stringAt(first, 'version') ?? '',
+    instructions: stringAt(first, 'instructions') ?? '',
+    heard: lines,
     async items(kind) {
       return (await ask(kind))[KIND_FACTS[kind].member] as readonly JsonObject[];
     },
@@ -73,14 +73,10 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
     },
     async hang(name) {
       const id = begin('call', { name, arguments: {} });
-      const over = outcome(id).then(
-        () => undefined,
-        () => undefined,
-      );
-      await expectLine(peer.lines, (line) => progressOf(id).length > 0 || line['id'] === id);
+      await lines.until(() => progressOf(id)[0] ?? answerTo(id), `progress of ${name}`);
       return async () => {
-        peer.send({ id, op: 'cancel' });
-        await over;
+        send({ id, op: 'cancel' });
+        await lines.until(() => answerTo(id), `the end of ${name}`);
       };
     },
     read: (uri) => ask('read', { uri }),
@@ -96,9 +92,75 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
   };
 }
 
-/** Resolves once some line, whenever it came, is as wanted. */
-async function expectLine(lines: MessageQueue, wanted: (line: JsonObject) => boolean): Promise<void> {
-  if (lines.count(wanted) === 0) {
-    await lines.next(wanted);
-  }
+const ANSWERS = {
+  'elicitation/create': { action: 'accept', content: { name: 'Ada' } },
+  'sampling/createMessage': {
+    role: 'assistant',
+    content: { type: 'text', text: 'Hello from the model' },
+    model: 'm',
+    stopReason: 'endTurn',
+  },
+  'roots/list': { roots: [{ uri: 'file:///srv/interop', name: 'interop' }] },
+} as const;
+
+/** An agent of the test kit in front of the gateway, for servers of other SDKs. */
+export async function agentCaller(connect: Connect, url: string): Promise<Caller> {
+  const heard = createLines('the agent');
+  const answers = Object.fromEntries(
+    Object.entries(ANSWERS).map(([method, answer]) => [
+      method,
+      (params: JsonObject) => {
+        heard.push({ method, params });
+        return answer;
+      },
+    ]),
+  );
+  const capabilities = { elicitation: {}, sampling: {}, roots: {} };
+  const options = { capabilities, answers, logLevel: 'info' };
+  const agent = await connect(url, options);
+  let tokens = 0;
+  const token = () => {
+    tokens += 1;
+    return `call-${tokens}`;
+  };
+  return {
+    version: agent.version,
+    instructions: stringAt(agent.hello, 'instructions') ?? '',
+    heard,
+    items: (kind) => agent.list(kind),
+    async call(name, args = {}) {
+      const { result, progress, logs } = await agent.call(name, args, { progressToken: token() });
+      for (const params of logs) {
+        heard.push({ method: 'notifications/message', params });
+      }
+      return { result, progress };
+    },
+    async hang(name) {
+      const running = agent.begin('tools/call', { name, arguments: {} }, { progressToken: token() });
+      await running.next('notifications/progress');
+      return () => agent.cancel(running);
+    },
+    read: (uri) => agent.result('resources/read', { uri }),
+    prompt: (name, args) => agent.result('prompts/get', { name, arguments: args }),
+    complete(ref, name, value) {
+      const named = 'name' in ref ? { type: 'ref/prompt', ...ref } : { type: 'ref/resource', ...ref };
+      return agent.result('completion/complete', { ref: named, argument: { name, value } });
+    },
+    async listen(uris) {
+      const stream = await agent.listen({ tools: true, ...(uris.length > 0 ? { uris } : {}) });
+      const forward = async (): Promise<never> => {
+        for (;;) {
+          heard.push(await stream.next(undefined, 2 ** 31 - 1));
+        }
+      };
+      // It ends with the stream, when the agent is closed.
+      forward().catch((reason: unknown) => heard.end(String(reason)));
+    },
+    async wantLogs() {
+      if (agent.era === 'legacy') {
+        await agent.result('logging/setLevel', { level: 'info' });
+      }
+    },
+    [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose](),
+  };
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../src/base/json.ts';
-import { createMessageQueue, type MessageQueue } from '../kit/message-queue.ts';
+import { createLines, type Lines } from './lines.ts';
 import type { Command } from './peers.ts';
 
 /** Longest wait for a peer to say that it is ready: an interpreter with a large SDK, on a busy machine. */
@@ -11,15 +11,13 @@ const START_TIMEOUT = 60_000;
 export interface PeerProcess extends AsyncDisposable {
   /** The line it began with. */
   readonly first: JsonObject;
-  /** All lines after that. */
-  readonly lines: MessageQueue;
+  readonly lines: Lines;
   send(line: JsonObject): void;
 }
 
 export async function startPeer({ command, args }: Command): Promise<PeerProcess> {
   const child = spawn(command, args, { stdio: 'pipe' });
-  const name = args.join(' ');
-  const lines = createMessageQueue(name);
+  const lines = createLines(args.join(' '));
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints = `${complaints}${text}`.slice(-4000);
@@ -42,9 +40,8 @@ export async function startPeer({ command, args }: Command): Promise<PeerProcess
     await gone;
   };
   try {
-    const first = await lines.next(undefined, START_TIMEOUT);
     return {
-      first,
+      first: await lines.until(() => lines.all[0], 'its first line', START_TIMEOUT),
       lines,
       send: (line) => {
         child.stdin.write(`${JSON.stringify(line)}\n`);

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Caller, startCaller } from './caller.ts';
+import { proveContract } from './contract.ts';
+import { CLIENTS, isHere, SERVERS } from './peers.ts';
+import { startWorld, type World } from './world.ts';
+
+const installed = inject('interop');
+const servers = SERVERS.filter((row) => row.carrier === 'http' && isHere(row.sdk, installed));
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld(servers, installed);
+});
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+});
+
+describe.each(CLIENTS)('the client $label', (client) => {
+  describe.skipIf(!isHere(client.sdk, installed))('in front of the gateway', () => {
+    let caller: Caller;
+
+    beforeAll(async () => {
+      caller = await startCaller(client, world.gateway.url, installed);
+      await caller.listen(servers.filter((row) => row.takesSubscriptions).map((row) => `${row.uris}static`));
+      if (caller.version < '2026') {
+        await caller.wantLogs();
+      }
+    });
+
+    afterAll(async () => {
+      await caller?.[Symbol.asyncDispose]();
+    });
+
+    it('agrees on the newest version it has', () => {
+      expect(caller.version).toBe(client.version);
+      expect(caller.instructions).toContain('The common server, mcp2-http.');
+    });
+
+    describe.each(servers)('with $id', (row) => {
+      proveContract(() => caller, row, `${client.sdk}_${client.mode}`);
+    });
+
+    it('goes on after a restart of the gateway', async () => {
+      await world.gateway.restart();
+      for (const row of servers) {
+        const { result } = await caller.call(`${row.id}.greet`, { name: 'Ada' });
+        expect(result).toMatchObject({ structuredContent: { greeting: 'Hello, Ada!' } });
+      }
+    });
+  });
+});

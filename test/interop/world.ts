@@ -1,0 +1,62 @@
+import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
+import type { Installed } from './install.ts';
+import { type PeerProcess, startPeer } from './peer-process.ts';
+import { processId, type ServerRow, serverCommand } from './peers.ts';
+
+/** Servers of other SDKs, and a gateway in front of them all. */
+export interface World extends AsyncDisposable {
+  readonly gateway: StartedGateway;
+}
+
+/** Starts each server process once, however many rows it serves, and waits until the gateway has read their lists. */
+export async function startWorld(rows: readonly ServerRow[], installed: Installed): Promise<World> {
+  const processes = new Map<string, Promise<PeerProcess>>();
+  for (const row of rows) {
+    if (row.carrier !== 'stdio' && !processes.has(processId(row))) {
+      processes.set(processId(row), startPeer(serverCommand(row, installed)));
+    }
+  }
+  const started = await Promise.allSettled(processes.values());
+  const end = () =>
+    Promise.all(started.map((each) => (each.status === 'fulfilled' ? each.value[Symbol.asyncDispose]() : undefined)));
+  try {
+    const upstreams: Record<string, unknown> = {};
+    for (const row of rows) {
+      upstreams[row.id] = await entryOf(row, installed, processes);
+    }
+    const gateway = await startGateway({ upstreams });
+    await gateway.gateway.settled();
+    return {
+      gateway,
+      async [Symbol.asyncDispose]() {
+        await gateway.close();
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+async function entryOf(
+  row: ServerRow,
+  installed: Installed,
+  processes: ReadonlyMap<string, Promise<PeerProcess>>,
+): Promise<unknown> {
+  const common = {
+    // Whoever asks a server for questions must be the one who answers them.
+    isolation: 'session',
+    protocol: row.era === 'modern' ? '2026-07-28' : '2025-11-25',
+    // Interpreters start slowly where eighteen of them do so at once.
+    timeouts: { connect: '60s', probe: '60s' },
+  };
+  if (row.carrier === 'stdio') {
+    const { command, args } = serverCommand(row, installed);
+    return { ...common, command, args };
+  }
+  const port = (await processes.get(processId(row)))?.first['port'];
+  const path = row.carrier === 'sse' && row.sdk !== 'go' ? 'sse' : 'mcp';
+  const transport = row.carrier === 'sse' ? 'sse' : 'streamable-http';
+  return { ...common, transport, url: `http://127.0.0.1:${port}/${path}` };
+}
