@@ -8,8 +8,11 @@ import { Store } from './catalog/store.ts';
 import { Hub } from './changes/hub.ts';
 import { TaskUpdates, Updates } from './changes/updates.ts';
 import type { Settings } from './config/settings.ts';
+import { entranceTo } from './front/entrance.ts';
+import type { FrontOptions } from './front/front.ts';
 import { createFront, type Front } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
+import { createStdioFront, type StdioFront, type StdioOptions } from './front/stdio-front.ts';
 import { Streams } from './front/streams.ts';
 import { type Readiness, readiness } from './observe/status.ts';
 import { notifies } from './protocol/capabilities.ts';
@@ -30,6 +33,7 @@ import { SeenUris } from './relay/seen-uris.ts';
 import { Tasks } from './relay/tasks.ts';
 import { Watching } from './relay/watching.ts';
 import { Fleet } from './upstream/fleet.ts';
+import { createLineReader } from './upstream/line-reader.ts';
 
 export interface GatewayOptions {
   readonly settings: Settings;
@@ -45,6 +49,8 @@ export interface Gateway {
   listen(): Promise<number>;
   /** Starts the upstreams without a port. */
   connect(): void;
+  /** Serves one client over a pair of streams. Throws ENDPOINT_UNKNOWN for an upstream that is not there. */
+  stdio(client: StdioClient): StdioFront;
   /** Resolves once each upstream was tried once and its lists read: at most the longest connect timeout later. */
   settled(): Promise<void>;
   /** Drains and ends everything within the configured grace. Idempotent. */
@@ -55,6 +61,12 @@ export interface Gateway {
   readonly relay: Relay;
   /** A request of this process itself, for the commands: modern, anonymous, at the default entrance. */
   readonly ownContext: (signal: AbortSignal) => RequestContext;
+}
+
+export interface StdioClient extends Pick<StdioOptions, 'input' | 'output'> {
+  /** Id of the one upstream to serve, under its own names; absent: all of them. */
+  readonly upstream?: string;
+  readonly names?: 'dotted' | 'strict';
 }
 
 /** How often sessions that nobody uses are swept out, in ms. */
@@ -79,7 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
     });
-  const front = createFront({
+  const rooms: FrontOptions = {
     settings,
     relay,
     hello,
@@ -92,7 +104,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     readiness: status,
     visibleChanges: (entrance, swap) => changesSeen(entrance.selection, swap),
     log,
-  });
+  };
+  const front = createFront(rooms);
   return {
     store,
     fleet,
@@ -103,6 +116,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       return front.listen();
     },
     connect: () => fleet.start(),
+    stdio: ({ upstream, names, ...pipes }) => {
+      const entrance = entranceTo(settings, upstream, names);
+      return createStdioFront({ front: rooms, entrance, lines: createLineReader, ...pipes });
+    },
     settled: () => store.settled(fleet.ids, longestConnect(settings)),
     close: closer({ front, fleet, store, sessions, parked, grace: settings.shutdown.grace }),
     ownContext: (signal) => ownContext(settings, serverInfo, store, log, signal),

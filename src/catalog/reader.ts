@@ -2,7 +2,7 @@ import type { Log } from '../base/log.ts';
 import { backoff, jittered } from '../base/time.ts';
 import { type CacheHints, type Change, KINDS, type Kind } from '../protocol/model.ts';
 import { beforeAbort, Flight } from './flight.ts';
-import type { Finding, ListPart, UpstreamPart } from './part.ts';
+import type { ListPart, UpstreamPart } from './part.ts';
 
 export interface ReaderOptions {
   /** Walks one list to its end. `undefined`: the upstream does not declare the capability, so it has no such list. */
@@ -161,7 +161,6 @@ export class Reader {
   }
 
   #keep(kind: Kind, list: ListPart | undefined): void {
-    const before = this.#lists.get(kind);
     this.#known = true;
     this.#polls.get(kind)?.();
     this.#polls.delete(kind);
@@ -170,24 +169,12 @@ export class Reader {
       return;
     }
     this.#lists.set(kind, list);
-    this.#report(list.findings, before?.findings ?? []);
     const ms = this.#options.pollEvery?.(this.#upstream, kind, list.hints);
     if (ms !== undefined) {
       this.#polls.set(
         kind,
         this.#options.schedule(jittered(ms), () => this.#again([kind])),
       );
-    }
-  }
-
-  /** Each finding is logged when it is new, not at every refresh (case C-009). */
-  #report(findings: readonly Finding[], before: readonly Finding[]): void {
-    const known = new Set(before.map(({ id, item, reason }) => JSON.stringify([id, item, reason])));
-    for (const { id, severity, kind, item, reason } of findings) {
-      if (!known.has(JSON.stringify([id, item, reason]))) {
-        const about = { upstream: this.#upstream, kind, finding: id, item, reason };
-        this.#options.log[severity === 'info' ? 'info' : 'warn'](about, 'finding in a list');
-      }
     }
   }
 

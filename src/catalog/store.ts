@@ -1,6 +1,7 @@
 import { after } from '../base/time.ts';
 import { type Change, KINDS, type Kind } from '../protocol/model.ts';
 import type { NamingRule } from './naming.ts';
+import type { CatalogFinding } from './part.ts';
 import { Reader, type ReaderOptions } from './reader.ts';
 import { buildCatalog, type Catalog, changesBetween } from './snapshot.ts';
 
@@ -214,6 +215,7 @@ export class Store {
         this.#readers.get(part.upstream)?.adopt(part);
       }
       this.#current = next;
+      this.#report(next, before);
       if (next.revision === before.revision) {
         return;
       }
@@ -229,6 +231,23 @@ export class Store {
     } catch (thrown) {
       // A catalog that cannot be built, or a listener that throws, must not end the refresh of an upstream.
       this.#options.log.error({ err: thrown }, 'the catalog could not be published');
+    }
+  }
+
+  /** Each finding is logged when it is new, not at every refresh (cases C-005, C-009). */
+  #report(next: Catalog, before: Catalog): void {
+    if (next.findings === before.findings) {
+      return;
+    }
+    const nameOf = ({ upstream, id, item, reason }: CatalogFinding) =>
+      JSON.stringify([upstream, id, item, reason]);
+    const known = new Set(before.findings.map(nameOf));
+    for (const finding of next.findings.filter((each) => !known.has(nameOf(each)))) {
+      const { upstream, kind, id, item, reason, severity } = finding;
+      this.#options.log[severity === 'info' ? 'info' : 'warn'](
+        { upstream, kind, finding: id, item, reason },
+        'finding',
+      );
     }
   }
 }

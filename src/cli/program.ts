@@ -9,6 +9,7 @@ import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type ItemsCommand, type ItemsOptions, listing } from './items.ts';
 import type { GlobalOptions } from './open.ts';
 import { type ServeOptions, serve } from './serve.ts';
+import { type StdioCommandOptions, stdio } from './stdio.ts';
 
 const DEFAULT_CONFIG = 'config/gateway.yaml';
 
@@ -44,6 +45,7 @@ export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
   addListing(program, run, 'prompts');
   addListing(program, run, 'resources');
   addCall(program, run);
+  addStdio(program, run);
   return program;
 }
 
@@ -170,6 +172,26 @@ function addCall(program: Command, run: Run): void {
     .action((name: string, args: string, _: unknown, command: Command) =>
       run<CallOptions>((options, io) => call({ name, args }, options, io))(command),
     );
+}
+
+function addStdio(program: Command, run: Run): void {
+  const start = run<StdioCommandOptions>(stdio);
+  program
+    .command('stdio')
+    .summary('serve the client that starts this, over stdin and stdout')
+    .description(
+      'Serves one client over stdin and stdout, for hosts that start their servers themselves. Ends when the client ' +
+        'closes stdin; logs go to stderr.',
+    )
+    .addOption(
+      new Option('--names <style>', 'style of the names, instead of the configured one').choices([
+        'dotted',
+        'strict',
+      ]),
+    )
+    .option('--upstream <id>', 'serve one upstream alone, under its own names')
+    .addHelpText('after', examples('patchbay stdio -c team.yaml --names strict'))
+    .action((_: unknown, command: Command) => start(command));
 }
 
 function examples(...lines: readonly string[]): string {

@@ -8,9 +8,10 @@ import type { Session } from './sessions.ts';
 type Question = Parameters<SessionFace['ask']>[0];
 
 /**
- * Sends a question of a server to the client of a legacy session and waits for the POST that answers it. `send` writes
- * to a stream of the session and says whether there is one. Rejects with the client's own error (RpcRefusal), or with
- * CANCELLED when there is no stream, no answer within `ttlMs`, or the server takes the question back.
+ * Sends a question of a server to the client of a legacy session and waits for the message that answers it. `send`
+ * writes to a stream of the session and says whether it can be heard. Rejects with the client's own error (RpcRefusal),
+ * or with CANCELLED when there is no stream, no answer within `ttlMs`, the session ends, or the server takes the
+ * question back.
  */
 export function askClient(
   session: Session,
@@ -28,23 +29,23 @@ export function askClient(
       question.signal.removeEventListener('abort', withdraw);
       act();
     };
-    const giveUp = () => settle(() => reject(new GatewayError('CANCELLED')));
+    const drop = () => settle(() => reject(new GatewayError('CANCELLED')));
     const withdraw = () => {
       send(JSON.stringify(notification('notifications/cancelled', { requestId: id })));
-      giveUp();
+      drop();
     };
+    const answer = (response: RpcResponse) =>
+      settle(() => ('error' in response ? reject(new RpcRefusal(response.error)) : resolve(response.result)));
     const cancelTimer = after(ttlMs, withdraw);
-    live.questions.set(id, (response) =>
-      settle(() => ('error' in response ? reject(new RpcRefusal(response.error)) : resolve(response.result))),
-    );
+    live.questions.set(id, { answer, drop });
     question.signal.addEventListener('abort', withdraw, { once: true });
     if (question.signal.aborted || !send(JSON.stringify(request(id, question.method, question.params)))) {
-      giveUp();
+      drop();
     }
   });
 }
 
-/** A response that the client POSTed. One to nothing, or the second to one question, is ignored. */
+/** A response of the client. One to nothing, or the second to one question, is ignored. */
 export function takeAnswer(session: Session, response: RpcResponse): void {
-  session.live.questions.get(response.id)?.(response);
+  session.live.questions.get(response.id)?.answer(response);
 }

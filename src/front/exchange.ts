@@ -1,60 +1,89 @@
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../base/log.ts';
+import { after } from '../base/time.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Reply } from '../relay/relay.ts';
+import type { Outlet } from './outlet.ts';
 import { SseStream } from './sse-stream.ts';
 
 export interface ExchangeOptions {
   readonly reply: FastifyReply;
   readonly accepts: { readonly json: boolean; readonly sse: boolean };
-  readonly headers: Readonly<Record<string, string>>;
-  readonly streams: Settings['streams'];
-  readonly log: Log;
+  /** Turns the response into an event stream. */
+  readonly stream: () => Outlet;
+  /** ms after which an answer that is still to come begins as an event stream. */
+  readonly openAfter: number;
+  /** How many answers there will be, for a batch: they go back as one array. Undefined: one, as it is. */
+  readonly batch?: number;
 }
 
 /** The answer to one POST: JSON, unless something has to be said before the result; then an event stream. */
 export class Exchange {
   readonly #options: ExchangeOptions;
-  #stream: SseStream | undefined;
+  readonly #answers: Reply[] = [];
+  readonly #stopWaiting: () => void;
+  #stream: Outlet | undefined;
+  #left: number;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
+    this.#left = options.batch ?? 1;
+    this.#stopWaiting = options.accepts.sse ? after(options.openAfter, () => this.#begin()) : () => {};
   }
 
-  /** Something before the result, as JSON text. False where it cannot be heard: no event stream, or the client is gone. */
+  /**
+   * Something before the last result, as JSON text. False where it cannot be heard: the client takes no event stream, or
+   * is gone and cannot come back, or all is said.
+   */
   say(json: string): boolean {
-    const { accepts, reply } = this.#options;
-    if (!accepts.sse || reply.raw.writableEnded || reply.raw.destroyed) {
-      return false;
+    if (this.#left > 0 && this.#options.accepts.sse) {
+      this.#begin();
     }
-    this.#stream ??= this.#begin();
-    this.#stream.send(json);
-    return this.#stream.open;
+    return this.#stream?.send(json) === true;
   }
 
-  notify(notice: RpcNotification): void {
-    this.say(JSON.stringify(notice));
-  }
-
-  /** The result. Nothing follows it. */
+  /** One result. Nothing follows the last one. */
   finish(answer: Reply): void {
-    const { reply, accepts, headers } = this.#options;
-    if (this.#stream === undefined && accepts.json) {
-      void reply
-        .code(answer.status)
-        .headers({ ...headers, 'content-type': 'application/json' })
-        .send(answer.json);
-      return;
+    this.#left -= 1;
+    this.#answers.push(answer);
+    if (this.#left === 0 && !this.#options.accepts.json) {
+      this.#begin();
     }
-    this.#stream ??= this.#begin();
-    this.#stream.send(answer.json);
-    this.#stream.end();
+    if (this.#stream !== undefined) {
+      this.#sendAnswers(this.#stream);
+    } else if (this.#left === 0) {
+      this.#stopWaiting();
+      this.#sendJson();
+    }
   }
 
-  #begin(): SseStream {
-    const { reply, headers, streams, log } = this.#options;
-    return openStream(reply, headers, streams, log);
+  #begin(): void {
+    const { raw } = this.#options.reply;
+    if (this.#stream === undefined && !raw.writableEnded && !raw.destroyed) {
+      this.#stopWaiting();
+      this.#stream = this.#options.stream();
+      this.#sendAnswers(this.#stream);
+    }
+  }
+
+  #sendAnswers(stream: Outlet): void {
+    for (const { json } of this.#answers.splice(0)) {
+      stream.send(json);
+    }
+    if (this.#left === 0) {
+      stream.end();
+    }
+  }
+
+  #sendJson(): void {
+    const { reply, batch } = this.#options;
+    const [first] = this.#answers;
+    const status = batch === undefined ? (first?.status ?? 200) : 200;
+    const texts = this.#answers.map(({ json }) => json);
+    void reply
+      .code(status)
+      .header('content-type', 'application/json')
+      .send(batch === undefined ? texts[0] : `[${texts.join(',')}]`);
   }
 }
 

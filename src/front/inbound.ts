@@ -17,12 +17,13 @@ export type Inbound =
   | { readonly kind: 'modern-notification'; readonly message: RpcNotification }
   | { readonly kind: 'initialize'; readonly message: RpcRequest }
   | { readonly kind: 'legacy'; readonly message: RpcMessage; readonly sessionId: string }
+  | { readonly kind: 'batch'; readonly values: readonly unknown[]; readonly sessionId: string }
   | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
 
-/** The JSON value of a body; throws PARSE_FAILED. */
-export function parseBody(body: Buffer): unknown {
+/** The JSON value of a body or a line; throws PARSE_FAILED. */
+export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch (thrown) {
     throw new GatewayError('PARSE_FAILED', { cause: thrown });
   }
@@ -33,6 +34,12 @@ export function parseBody(body: Buffer): unknown {
  * session header on a modern request is ignored (spec 2026-07-28: streamable-http, Earlier Revisions; case C-040).
  */
 export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
+  const sessionId = headerOf(headers, HEADERS.session);
+  if (Array.isArray(body)) {
+    return sessionId === undefined
+      ? refused(undefined, noBatches())
+      : inSession(undefined, headers, { kind: 'batch', values: body, sessionId });
+  }
   const classified = classify(body);
   if (classified.kind === 'invalid') {
     return refused(classified.id, new GatewayError('REQUEST_INVALID', { detail: `(${classified.reason})` }));
@@ -40,7 +47,6 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
   const { kind, message } = classified;
   const params = 'params' in message ? message.params : undefined;
   const claimed = metaOf(params)[META.version];
-  const sessionId = headerOf(headers, HEADERS.session);
   if (typeof claimed === 'string' && !(sessionId !== undefined && isLegacy(claimed)) && kind !== 'response') {
     return kind === 'request'
       ? sortModern(message, claimed, headers)
@@ -51,13 +57,7 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
   }
   const id = 'id' in message ? message.id : undefined;
   if (sessionId !== undefined) {
-    const version = headerOf(headers, HEADERS.version);
-    return version === undefined || isLegacy(version) || isModern(version)
-      ? { kind: 'legacy', message, sessionId }
-      : refused(
-          id,
-          new GatewayError('VERSION_UNSUPPORTED', { data: { supported: VERSIONS, requested: version } }),
-        );
+    return inSession(id, headers, { kind: 'legacy', message, sessionId });
   }
   if (isModern(headerOf(headers, HEADERS.version))) {
     return refused(id, new GatewayError('META_MISSING', { detail: `(${META.version})` }));
@@ -65,19 +65,40 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
   return refused(id, new GatewayError('SESSION_REQUIRED'));
 }
 
+/** The session decides about the version, but a header that names one unknown is an error (2025-11-25 transports). */
+function inSession(id: RpcId | undefined, headers: HeaderMap, inbound: Inbound): Inbound {
+  const version = headerOf(headers, HEADERS.version);
+  return version === undefined || isLegacy(version) || isModern(version)
+    ? inbound
+    : refused(id, unsupported(version));
+}
+
 function sortModern(message: RpcRequest, version: string, headers: HeaderMap): Inbound {
   const mismatch = headerMismatch(headers, message);
-  if (mismatch !== undefined) {
-    return refused(message.id, new GatewayError('HEADER_MISMATCH', { detail: mismatch }));
-  }
+  const fault =
+    mismatch === undefined
+      ? envelopeFault(message, version)
+      : new GatewayError('HEADER_MISMATCH', { detail: mismatch });
+  return fault === undefined ? { kind: 'modern-request', message, version } : refused(message.id, fault);
+}
+
+/** What is wrong with the envelope of a modern request that claims this version (spec: basic/index, `_meta`). */
+export function envelopeFault(message: RpcRequest, version: string): GatewayError | undefined {
   if (!isModern(version)) {
-    const data = { supported: VERSIONS, requested: version };
-    return refused(message.id, new GatewayError('VERSION_UNSUPPORTED', { data }));
+    return unsupported(version);
   }
-  if (!isObject(metaOf(message.params)[META.clientCapabilities])) {
-    return refused(message.id, new GatewayError('META_MISSING', { detail: `(${META.clientCapabilities})` }));
-  }
-  return { kind: 'modern-request', message, version };
+  return isObject(metaOf(message.params)[META.clientCapabilities])
+    ? undefined
+    : new GatewayError('META_MISSING', { detail: `(${META.clientCapabilities})` });
+}
+
+/** The refusal of a JSON array where one message has to be. */
+export function noBatches(): GatewayError {
+  return new GatewayError('REQUEST_INVALID', { detail: 'Batches are not part of the version spoken here.' });
+}
+
+function unsupported(requested: string): GatewayError {
+  return new GatewayError('VERSION_UNSUPPORTED', { data: { supported: VERSIONS, requested } });
 }
 
 function refused(id: RpcId | undefined, error: GatewayError): Inbound {

@@ -4,6 +4,7 @@ import type { FrontOptions } from './front.ts';
 import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
 import { mcpRoutes, refuse } from './mcp-route.ts';
 import { opsRoutes } from './ops-route.ts';
+import { sse2024Routes } from './sse-2024-route.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -48,6 +49,7 @@ export function createFront(front: FrontOptions): Front {
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => refuse(reply, fromFastify(thrown)));
   server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
   mcpRoutes(server, front);
+  sse2024Routes(server, front);
   opsRoutes(server, front);
   return {
     async listen() {

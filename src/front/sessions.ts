@@ -1,12 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { Principal } from '../access/principal.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RpcId, RpcResponse } from '../protocol/json-rpc.ts';
+import type { RpcResponse } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { isLegacy } from '../protocol/versions.ts';
-import type { SseStream } from './sse-stream.ts';
+import type { Calls } from './calls.ts';
+import type { Outlet } from './outlet.ts';
+import type { Replays } from './replay.ts';
 
 const PURPOSE = 'session';
 /** Longest declarations kept inside an id: it travels in a header of every request. */
@@ -26,12 +28,23 @@ export interface Session {
   readonly live: Live;
 }
 
+/** A question of a server that waits for the client. */
+export interface OpenQuestion {
+  readonly answer: (response: RpcResponse) => void;
+  /** There will be no answer. */
+  readonly drop: () => void;
+}
+
 interface Live {
-  /** The streams opened by GET, the newest last: a notice goes to one of them only (2025-11-25, Multiple Connections). */
-  readonly streams: Set<SseStream>;
-  readonly calls: Map<RpcId, Set<AbortController>>;
-  /** Questions of servers that wait for this client, by the ids they were sent under. */
-  readonly questions: Map<unknown, (response: RpcResponse) => void>;
+  /** Where messages go that belong to no request, the newest last: each goes to one only (2025-11-25, Multiple Connections). */
+  readonly outlets: Set<Outlet>;
+  /** How to stop hearing of list changes, while there is an outlet. */
+  unhear: (() => void) | undefined;
+  /** The event streams of this session that can be taken up again, once there was one. */
+  replays: Replays | undefined;
+  readonly calls: Calls;
+  /** Questions of servers, by the ids they were sent under. */
+  readonly questions: Map<unknown, OpenQuestion>;
   lastQuestion: number;
   /** How to stop watching each resource that the client subscribed to, by the URI it used. */
   readonly watched: Map<string, () => void>;
@@ -148,8 +161,13 @@ export class Sessions {
       stop();
     }
     live.watched.clear();
-    for (const stream of live.streams) {
-      stream.end();
+    live.unhear?.();
+    for (const outlet of live.outlets) {
+      outlet.end();
+    }
+    live.replays?.close();
+    for (const question of [...live.questions.values()]) {
+      question.drop();
     }
     for (const controllers of live.calls.values()) {
       for (const controller of controllers) {
@@ -161,10 +179,13 @@ export class Sessions {
 
 function nothingOpen(): Live {
   return {
-    streams: new Set(),
+    outlets: new Set(),
+    unhear: undefined,
+    replays: undefined,
     calls: new Map(),
     questions: new Map(),
-    lastQuestion: 0,
+    // A late answer to a question from before a restart must not meet a new question.
+    lastQuestion: randomInt(2 ** 31),
     watched: new Map(),
     logLevel: undefined,
     lastSeen: 0,
@@ -172,7 +193,7 @@ function nothingOpen(): Live {
 }
 
 function isQuiet(live: Live): boolean {
-  return live.streams.size === 0 && live.calls.size === 0;
+  return live.calls.size === 0 && ![...live.outlets].some(({ connected }) => connected);
 }
 
 /** Declared capabilities as they are, or only their names where they are too long for a header. */
@@ -182,25 +203,4 @@ function bounded(capabilities: JsonObject): JsonObject {
   }
   const known = ['roots', 'sampling', 'elicitation', 'tasks'].filter((name) => isObject(capabilities[name]));
   return Object.fromEntries(known.map((name) => [name, {}]));
-}
-
-/** Registers a call under the client's id so that `notifications/cancelled` finds it; returns how to take it out. */
-export function trackCall(session: Session, id: RpcId, controller: AbortController): () => void {
-  const { calls } = session.live;
-  const same = calls.get(id) ?? new Set();
-  same.add(controller);
-  calls.set(id, same);
-  return () => {
-    same.delete(controller);
-    if (same.size === 0 && calls.get(id) === same) {
-      calls.delete(id);
-    }
-  };
-}
-
-/** `notifications/cancelled`: unknown and finished ids are ignored (spec: cancellation, Error Handling). */
-export function cancelCall(session: Session, id: unknown): void {
-  for (const controller of session.live.calls.get(id as RpcId) ?? []) {
-    controller.abort();
-  }
 }

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '../base/log.ts';
 import { KEEP_ALIVE, SSE_HEADERS, sseEvent } from '../protocol/sse.ts';
+import { Backlog } from './backlog.ts';
+import type { Outlet } from './outlet.ts';
 
 export interface SseOptions {
   readonly response: ServerResponse;
@@ -13,58 +15,89 @@ export interface SseOptions {
 }
 
 /** One Server-Sent-Events response. Headers go out at once; a reader too slow for its stream is cut, not buffered. */
-export class SseStream {
+export class SseStream implements Outlet {
   readonly #response: ServerResponse;
-  readonly #options: SseOptions;
+  readonly #backlog: Backlog;
   readonly #timer: NodeJS.Timeout;
   #open = true;
 
-  constructor(options: SseOptions) {
-    this.#options = options;
-    this.#response = options.response;
-    this.#response.writeHead(200, { ...options.headers, ...SSE_HEADERS });
-    this.#response.flushHeaders();
-    this.#timer = setInterval(() => this.#write(KEEP_ALIVE), options.keepAliveMs);
+  constructor({ response, headers, keepAliveMs, bufferBytes, log }: SseOptions) {
+    this.#response = response;
+    response.writeHead(200, { ...headers, ...SSE_HEADERS });
+    response.flushHeaders();
+    this.#backlog = new Backlog(response, bufferBytes, (waiting) => {
+      log.warn({ waiting }, 'a reader was too slow for its stream and was cut');
+      this.#closed();
+      response.destroy();
+    });
+    this.#timer = setInterval(() => this.#write(KEEP_ALIVE), keepAliveMs);
     this.#timer.unref();
-    this.#response.on('close', () => this.#closed());
+    this.onClose(() => this.#closed());
     // A reset by the client is its way of leaving; 'close' follows.
-    this.#response.on('error', (error) => options.log.debug({ err: error }, 'a stream broke'));
+    response.on('error', (error) => log.debug({ err: error }, 'a stream broke'));
   }
 
-  get open(): boolean {
+  get connected(): boolean {
     return this.#open;
   }
 
-  /** One message as JSON text. Dropped when the stream has ended: whoever waited for it is gone. */
-  send(json: string): void {
-    this.#write(sseEvent(json));
+  /** Runs when the connection is over, whoever ended it; soon, where it is over already. */
+  onClose(run: () => void): void {
+    if (this.#response.destroyed) {
+      queueMicrotask(run);
+    } else {
+      this.#response.on('close', run);
+    }
   }
 
-  /** Ends the response after what was written. Idempotent. */
+  /** `id` is what a client that lost the connection names to go on after this message. */
+  send(json: string, id?: string): boolean {
+    this.#write(id === undefined ? sseEvent(json) : numbered(json, id));
+    return this.#open;
+  }
+
+  /** Messages sent before, all at once: together they count as one towards a slow reader. */
+  replay(events: readonly { readonly json: string; readonly id: string }[]): void {
+    if (events.length > 0) {
+      this.#write(events.map(({ json, id }) => numbered(json, id)).join(''));
+    }
+  }
+
+  /**
+   * An event without data: from now on the client can come back, `retryMs` after the connection broke (2025-11-25
+   * transports, Sending Messages to the Server).
+   */
+  prime(id: string, retryMs: number): void {
+    this.#write(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
+  }
+
+  /** An event of a type of its own; `data` is one line. */
+  announce(event: string, data: string): void {
+    this.#write(`event: ${event}\ndata: ${data}\n\n`);
+  }
+
+  /** Ends the response after what was written. */
   end(): void {
     if (this.#open) {
+      this.#backlog.flush();
       this.#closed();
       this.#response.end();
     }
   }
 
   #write(text: string): void {
-    if (!this.#open) {
-      return;
-    }
-    this.#response.write(text);
-    if (this.#response.writableLength > this.#options.bufferBytes) {
-      this.#options.log.warn(
-        { waiting: this.#response.writableLength },
-        'a reader was too slow for its stream and was cut',
-      );
-      this.#closed();
-      this.#response.destroy();
+    if (this.#open) {
+      this.#backlog.write(text);
     }
   }
 
   #closed(): void {
     this.#open = false;
+    this.#backlog.drop();
     clearInterval(this.#timer);
   }
+}
+
+function numbered(json: string, id: string): string {
+  return `id: ${id}\n${sseEvent(json)}`;
 }

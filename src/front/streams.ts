@@ -1,10 +1,9 @@
 import { GatewayError } from '../base/errors.ts';
-import type { SseStream } from './sse-stream.ts';
 
 /** The long-lived streams, so that their number is bounded and each gets a proper end at shutdown. */
 export class Streams {
   readonly #most: number;
-  readonly #open = new Map<SseStream, () => void>();
+  readonly #open = new Set<{ readonly end: () => void }>();
 
   constructor(most: number) {
     this.#most = most;
@@ -21,19 +20,19 @@ export class Streams {
     }
   }
 
-  /** `farewell` writes what ends the stream gracefully. Returns how to take the stream out again. */
-  add(stream: SseStream, farewell: () => void): () => void {
-    this.#open.set(stream, farewell);
+  /** `end` ends the stream gracefully. Returns how to take it out again. */
+  add(end: () => void): () => void {
+    const entry = { end };
+    this.#open.add(entry);
     return () => {
-      this.#open.delete(stream);
+      this.#open.delete(entry);
     };
   }
 
   /** Ends all of them (spec 2026-07-28: patterns/subscriptions, Graceful Closure). */
   endAll(): void {
-    for (const [stream, farewell] of this.#open) {
-      farewell();
-      stream.end();
+    for (const { end } of [...this.#open]) {
+      end();
     }
     this.#open.clear();
   }

@@ -58,7 +58,8 @@ export function era2026(version: string): EraCodec {
       const hinted = CACHEABLE.has(method) && resultType === 'complete';
       const meta = isObject(result['_meta']) ? result['_meta'] : {};
       return {
-        ...(hinted ? result : without(result, 'ttlMs', 'cacheScope')),
+        // Members of these names are hints in cacheable results only; a task has a `ttlMs` of its own.
+        ...(CACHEABLE.has(method) && !hinted ? without(result, 'ttlMs', 'cacheScope') : result),
         resultType,
         ...(hinted ? hintMembers(extras.hints) : {}),
         _meta: { ...meta, [META.serverInfo]: extras.serverInfo },

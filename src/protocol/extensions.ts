@@ -30,14 +30,15 @@ export function requiring(id: string): JsonObject {
   return { requiredCapabilities: { extensions: { [id]: {} } } };
 }
 
-/**
- * The extension that a method belongs to by its prefix, among those declared: `skills/list` is a method of
- * `<vendor>/skills`. Undefined where none, or more than one, fits.
- */
-export function extensionOfMethod(method: string, declared: readonly string[]): string | undefined {
+/** Methods whose prefix is not the name of their extension (SEP-2640). */
+const OTHERWISE_NAMED: Readonly<Record<string, string>> = {
+  'resources/directory/read': 'io.modelcontextprotocol/skills',
+};
+
+/** True when a method belongs to an extension: `skills/list` is a method of every `<vendor>/skills`. */
+export function isMethodOf(id: string, method: string): boolean {
   const prefix = method.slice(0, Math.max(0, method.indexOf('/')));
-  const fitting = prefix === '' ? [] : declared.filter((id) => id.slice(id.indexOf('/') + 1) === prefix);
-  return fitting.length === 1 ? fitting[0] : undefined;
+  return OTHERWISE_NAMED[method] === id || (prefix !== '' && id.slice(id.indexOf('/') + 1) === prefix);
 }
 
 /** True when a tool's definition lets the page of an MCP App call it (SEP-1865: `_meta.ui.visibility`, default both). */

@@ -2,7 +2,6 @@ import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
-import { extensionOfMethod, extensionsOf, TASKS } from '../protocol/extensions.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
@@ -134,17 +133,22 @@ export class Forward {
   }
 
   /**
-   * A method that the core protocol does not have: it goes to the one server here that declares the extension of that
-   * prefix, if the client declared it too. Throws METHOD_UNKNOWN for everything else.
+   * A method that the core protocol does not have: it goes to the server here that declares an extension with it, and
+   * that server decides what the client has to have declared. Of several servers the owner of the resource that the
+   * request names is meant. Throws METHOD_UNKNOWN where nobody is, or more than one may be.
    */
   async extension(
     method: string,
     params: JsonObject | undefined,
     context: RequestContext,
   ): Promise<JsonObject> {
-    const declared = Object.keys(extensionsOf(context.client.capabilities)).filter((id) => id !== TASKS);
-    const id = context.codec.era === 'modern' ? extensionOfMethod(method, declared) : undefined;
-    const owners = id === undefined ? [] : this.#options.hello.withExtension(context.entrance, id);
+    const { hello, lookup } = this.#options;
+    const owners = context.codec.era === 'modern' ? hello.withExtensionMethod(context.entrance, method) : [];
+    const uri = stringAt(params, 'uri');
+    if (owners.length > 1 && uri !== undefined) {
+      const route = await lookup.resource(uri, context);
+      return this.#send({ upstream: route.upstream, method }, { ...params, uri: route.uri }, context);
+    }
     const [owner] = owners;
     if (owner === undefined || owners.length > 1) {
       throw new GatewayError('METHOD_UNKNOWN');

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import { announcesUpdates, declares, legacyTasks, merge } from '../protocol/capabilities.ts';
-import { hasExtension } from '../protocol/extensions.ts';
+import { extensionsOf, isMethodOf } from '../protocol/extensions.ts';
 import type { CacheHints, Era, Implementation } from '../protocol/model.ts';
 import { VERSIONS } from '../protocol/versions.ts';
 import type { Fleet } from '../upstream/fleet.ts';
@@ -99,12 +99,13 @@ export class Hello {
     return declares(this.#fleet.capabilities(upstream) ?? {}, capability);
   }
 
-  /** The upstreams that declare an extension and can be spoken to in the era that has extensions. */
-  withExtension(entrance: Entrance, id: string): readonly string[] {
-    return this.visible(entrance).filter(
-      (upstream) =>
-        this.#fleet.terms(upstream)?.era === 'modern' && hasExtension(this.#fleet.capabilities(upstream), id),
-    );
+  /** The upstreams that declare an extension with this method, and can be spoken to in the era that has extensions. */
+  withExtensionMethod(entrance: Entrance, method: string): readonly string[] {
+    return this.visible(entrance).filter((upstream) => {
+      const terms = this.#fleet.terms(upstream);
+      const declared = Object.keys(extensionsOf(terms?.capabilities));
+      return terms?.era === 'modern' && declared.some((id) => isMethodOf(id, method));
+    });
   }
 
   /** True when this upstream tells of changes of single resources. */

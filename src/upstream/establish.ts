@@ -173,7 +173,11 @@ class Attempt {
     timeoutMs: number,
   ): Promise<'modern' | 'legacy' | 'respawn'> {
     const { settings, envelope } = this.#options;
-    const verdict = judge(await probe(connection, asked, envelope, timeoutMs), asked);
+    let verdict = judge(await probe(connection, asked, envelope, timeoutMs), asked);
+    if (verdict.kind === 'modern' && verdict.discovered === undefined) {
+      // Refused, but by a modern server: once more in a version of its list (spec: basic/versioning, Negotiation).
+      verdict = judge(await probe(connection, verdict.version, envelope, timeoutMs), verdict.version);
+    }
     switch (verdict.kind) {
       case 'modern':
         if (verdict.discovered === undefined) {

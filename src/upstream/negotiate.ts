@@ -12,6 +12,7 @@ export type ProbeAnswer =
 
 /**
  * What the answer says about the upstream's era.
+ * `modern` without `discovered`: it has to be asked once more, in that version.
  * `respawn`: the process died of the probe, so the handshake needs a new one.
  * `undecided`: a statement about sign-in, load or a wrong address, not about the era; ask again later.
  */
@@ -70,7 +71,7 @@ function judgeError(error: RpcErrorObject, asked: string): Verdict {
   const supported =
     isObject(error.data) && Array.isArray(error.data['supported']) ? error.data['supported'] : [];
   const version = mutualModern(supported);
-  if (version !== undefined && version !== asked) {
+  if (version !== undefined) {
     return { kind: 'modern', version, discovered: undefined };
   }
   return supported.some(isLegacy) ? { kind: 'legacy', respawn: false } : { kind: 'no-version' };

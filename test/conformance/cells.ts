@@ -26,7 +26,9 @@ const eraOf = (version: string) => (version < '2026-07-28' ? 'legacy' : 'modern'
 export function allCells(): readonly Cell[] {
   const directly = remembered();
   return [
-    ...SERVER_VERSIONS.flatMap((version) => FIXTURES.map((fixture) => serverCell(version, fixture, directly))),
+    ...SERVER_VERSIONS.flatMap((version) =>
+      FIXTURES.map((fixture) => serverCell(version, fixture, directly)),
+    ),
     extensionCell('tasks', 'raw', startTasksFixture, directly),
     extensionCell('skills', 'modern', () => startFixture('modern'), directly),
     extensionCell('skills', 'dual', () => startFixture('dual'), directly),
@@ -66,7 +68,12 @@ function serverCell(version: string, fixture: FixtureEra, directly: Directly): C
 
 const PREFIXES = { tasks: 'tasks-', skills: 'sep-2640-' } as const;
 
-function extensionCell(extension: keyof typeof PREFIXES, name: string, start: Start, directly: Directly): Cell {
+function extensionCell(
+  extension: keyof typeof PREFIXES,
+  name: string,
+  start: Start,
+  directly: Directly,
+): Cell {
   const suite: Suite = (url) => runExtension(url, PREFIXES[extension]);
   return {
     id: `${extension}/${name}`,

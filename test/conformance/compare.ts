@@ -33,7 +33,12 @@ export function compare(direct: Report, through: Report): readonly Row[] {
   return scenarios.map((scenario) => {
     const before = direct.get(scenario) ?? [];
     const after = through.get(scenario) ?? [];
-    return { scenario, direct: tally(before), through: tally(after), faults: faultsOf(scenario, before, after) };
+    return {
+      scenario,
+      direct: tally(before),
+      through: tally(after),
+      faults: faultsOf(scenario, before, after),
+    };
   });
 }
 
@@ -52,7 +57,8 @@ function faultsOf(scenario: string, before: readonly Check[], after: readonly Ch
   return ids.flatMap((check) => {
     const direct = worst(before, check);
     const through = worst(after, check);
-    const worse = direct?.status === 'SUCCESS' ? through?.status !== 'SUCCESS' : isBad(through) && !isBad(direct);
+    const worse =
+      direct?.status === 'SUCCESS' ? through?.status !== 'SUCCESS' : isBad(through) && !isBad(direct);
     return worse || (direct?.status === 'WARNING' && through?.status === 'FAILURE')
       ? [
           {

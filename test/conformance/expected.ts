@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import type { Fault } from './compare.ts';
 
 /** A check that cannot come out as it does directly, with the reason, which must not be the gateway. */
-interface Expected {
+export interface Expected {
   readonly scenario: string;
   readonly checks: readonly string[];
   /** Ids of the cells in which that is so. */

@@ -65,7 +65,9 @@ export function schemaOf<Args>(schema: JsonObject) {
 export function strings<Name extends string>(...names: Name[]) {
   return schemaOf<Record<Name, string>>({
     type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, { type: 'string', description: `The ${name}` }])),
+    properties: Object.fromEntries(
+      names.map((name) => [name, { type: 'string', description: `The ${name}` }]),
+    ),
     required: names,
   });
 }
@@ -87,7 +89,11 @@ function addAnswers(server: McpServer): void {
     test_audio_content: { content: [{ type: 'audio', data: SILENCE, mimeType: 'audio/wav' }] },
     test_embedded_resource: { content: [{ type: 'resource', resource: NOTE }] },
     test_multiple_content_types: {
-      content: [{ type: 'text', text: 'Multiple content types test:' }, image, { type: 'resource', resource: MIXED }],
+      content: [
+        { type: 'text', text: 'Multiple content types test:' },
+        image,
+        { type: 'resource', resource: MIXED },
+      ],
     },
   };
   for (const [name, answer] of Object.entries(answers)) {
@@ -123,10 +129,14 @@ function addStreams(server: McpServer): void {
     await context.mcpReq.log('info', 'Tool execution completed');
     return said('logged');
   });
-  server.registerTool('test_logging_tool', { description: 'Logs, if that was asked for' }, async (context) => {
-    await context.mcpReq.log('info', 'heard only where a level was given');
-    return said('logged');
-  });
+  server.registerTool(
+    'test_logging_tool',
+    { description: 'Logs, if that was asked for' },
+    async (context) => {
+      await context.mcpReq.log('info', 'heard only where a level was given');
+      return said('logged');
+    },
+  );
   server.registerTool('test_tool_with_progress', { description: 'Reports its progress' }, async (context) => {
     for (const progress of [0, 50, 100]) {
       await report(context, progress);
@@ -134,11 +144,15 @@ function addStreams(server: McpServer): void {
     }
     return said('arrived');
   });
-  server.registerTool('test_reconnection', { description: 'Ends its stream before its result' }, async (context) => {
-    context.http?.closeSSE?.();
-    await pause();
-    return said('came after the stream was closed');
-  });
+  server.registerTool(
+    'test_reconnection',
+    { description: 'Ends its stream before its result' },
+    async (context) => {
+      context.http?.closeSSE?.();
+      await pause();
+      return said('came after the stream was closed');
+    },
+  );
 }
 
 async function report(context: ServerContext, progress: number): Promise<void> {

@@ -41,7 +41,12 @@ const DEFAULTS = {
   name: { type: 'string', description: 'User name', default: 'John Doe' },
   age: { type: 'integer', description: 'User age', default: 30 },
   score: { type: 'number', description: 'User score', default: 95.5 },
-  status: { type: 'string', description: 'Status', enum: ['active', 'inactive', 'pending'], default: 'active' },
+  status: {
+    type: 'string',
+    description: 'Status',
+    enum: ['active', 'inactive', 'pending'],
+    default: 'active',
+  },
   verified: { type: 'boolean', description: 'Verified', default: true },
 };
 
@@ -58,7 +63,11 @@ const ENUMS = {
     enumNames: ['Option One', 'Option Two', 'Option Three'],
   },
   untitledMulti: { type: 'array', description: 'Any of them', items: { type: 'string', enum: UNTITLED } },
-  titledMulti: { type: 'array', description: 'Any of them', items: { anyOf: titled(['First', 'Second', 'Third']) } },
+  titledMulti: {
+    type: 'array',
+    description: 'Any of them',
+    items: { anyOf: titled(['First', 'Second', 'Third']) },
+  },
 };
 
 /** Capabilities that the client of this very request declared. */
@@ -104,25 +113,41 @@ function addElicitations(server: McpServer): void {
       const given = answer(context, 'form', 'elicit');
       return given === undefined
         ? ask({ form: form('Please review the form', fields, []) })
-        : said(`Elicitation completed: action=${given.action}, content=${JSON.stringify(given.content ?? {})}`);
+        : said(
+            `Elicitation completed: action=${given.action}, content=${JSON.stringify(given.content ?? {})}`,
+          );
     });
   }
-  server.registerTool('test_streaming_elicitation', { description: 'Asks while it streams' }, async (context) => {
-    await context.mcpReq.log('debug', 'about to ask');
-    return answer(context, 'user', 'elicit') === undefined ? ask({ user: NAME }) : said('answered');
-  });
-  server.registerTool('test_input_required_result_elicitation', { description: 'Asks for a name' }, (context) => {
-    const given = acceptedContent<{ name?: unknown }>(context.mcpReq.inputResponses, 'user_name');
-    return typeof given?.name === 'string' ? said(`Hello, ${given.name}!`) : ask({ user_name: NAME });
-  });
-  server.registerPrompt('test_input_required_result_prompt', { description: 'Asks for context' }, (context) => {
-    const given = acceptedContent<{ context?: unknown }>(context.mcpReq.inputResponses, 'user_context');
-    if (given === undefined) {
-      return ask({ user_context: form('What context should the prompt use?', { context: { type: 'string' } }) });
-    }
-    const text = `Use this context: ${String(given.context)}`;
-    return { messages: [{ role: 'user', content: { type: 'text', text } }] };
-  });
+  server.registerTool(
+    'test_streaming_elicitation',
+    { description: 'Asks while it streams' },
+    async (context) => {
+      await context.mcpReq.log('debug', 'about to ask');
+      return answer(context, 'user', 'elicit') === undefined ? ask({ user: NAME }) : said('answered');
+    },
+  );
+  server.registerTool(
+    'test_input_required_result_elicitation',
+    { description: 'Asks for a name' },
+    (context) => {
+      const given = acceptedContent<{ name?: unknown }>(context.mcpReq.inputResponses, 'user_name');
+      return typeof given?.name === 'string' ? said(`Hello, ${given.name}!`) : ask({ user_name: NAME });
+    },
+  );
+  server.registerPrompt(
+    'test_input_required_result_prompt',
+    { description: 'Asks for context' },
+    (context) => {
+      const given = acceptedContent<{ context?: unknown }>(context.mcpReq.inputResponses, 'user_context');
+      if (given === undefined) {
+        return ask({
+          user_context: form('What context should the prompt use?', { context: { type: 'string' } }),
+        });
+      }
+      const text = `Use this context: ${String(given.context)}`;
+      return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+    },
+  );
 }
 
 function addKinds(server: McpServer): void {
@@ -136,22 +161,33 @@ function addKinds(server: McpServer): void {
         : said(`LLM response: ${JSON.stringify(given.result.content)}`);
     },
   );
-  server.registerTool('test_input_required_result_sampling', { description: 'Asks for a capital' }, (context) => {
-    const given = answer(context, 'capital_question', 'sampling');
-    return given === undefined
-      ? ask({ capital_question: sample('What is the capital of France?') })
-      : said(JSON.stringify(given.result.content));
-  });
-  server.registerTool('test_input_required_result_list_roots', { description: 'Asks for roots' }, (context) => {
-    const given = answer(context, 'client_roots', 'roots');
-    return given === undefined
-      ? ask({ client_roots: inputRequired.listRoots() })
-      : said(given.roots.map(({ uri }) => uri).join(', '));
-  });
+  server.registerTool(
+    'test_input_required_result_sampling',
+    { description: 'Asks for a capital' },
+    (context) => {
+      const given = answer(context, 'capital_question', 'sampling');
+      return given === undefined
+        ? ask({ capital_question: sample('What is the capital of France?') })
+        : said(JSON.stringify(given.result.content));
+    },
+  );
+  server.registerTool(
+    'test_input_required_result_list_roots',
+    { description: 'Asks for roots' },
+    (context) => {
+      const given = answer(context, 'client_roots', 'roots');
+      return given === undefined
+        ? ask({ client_roots: inputRequired.listRoots() })
+        : said(given.roots.map(({ uri }) => uri).join(', '));
+    },
+  );
 }
 
 function addStates(server: McpServer): void {
-  const confirmed = { test_input_required_result_request_state: 'state-ok', test_input_required_result_tampered_state: 'ok' };
+  const confirmed = {
+    test_input_required_result_request_state: 'state-ok',
+    test_input_required_result_tampered_state: 'ok',
+  };
   for (const [name, done] of Object.entries(confirmed)) {
     server.registerTool(name, { description: 'Asks with a signed state' }, (context) =>
       context.mcpReq.requestState<State>() !== undefined && answer(context, 'confirm', 'elicit') !== undefined
@@ -159,18 +195,22 @@ function addStates(server: McpServer): void {
         : askWith({ confirm: CONFIRM }, { step: 1 }),
     );
   }
-  server.registerTool('test_input_required_result_multiple_inputs', { description: 'Asks three things' }, (context) => {
-    const answered =
-      answer(context, 'user_name', 'elicit') !== undefined &&
-      answer(context, 'greeting', 'sampling') !== undefined &&
-      answer(context, 'client_roots', 'roots') !== undefined;
-    const questions = {
-      user_name: NAME,
-      greeting: sample('Generate a greeting', 50),
-      client_roots: inputRequired.listRoots(),
-    };
-    return answered ? said('all answered') : askWith(questions, { step: 1 });
-  });
+  server.registerTool(
+    'test_input_required_result_multiple_inputs',
+    { description: 'Asks three things' },
+    (context) => {
+      const answered =
+        answer(context, 'user_name', 'elicit') !== undefined &&
+        answer(context, 'greeting', 'sampling') !== undefined &&
+        answer(context, 'client_roots', 'roots') !== undefined;
+      const questions = {
+        user_name: NAME,
+        greeting: sample('Generate a greeting', 50),
+        client_roots: inputRequired.listRoots(),
+      };
+      return answered ? said('all answered') : askWith(questions, { step: 1 });
+    },
+  );
   server.registerTool('test_input_required_result_multi_round', { description: 'Asks twice' }, (context) => {
     const step = context.mcpReq.requestState<State>()?.step ?? 0;
     if (step === 1 && answer(context, 'step1', 'elicit') !== undefined) {
@@ -188,13 +228,19 @@ function addChecks(server: McpServer): void {
   server.registerTool('test_missing_capability', { description: 'Needs sampling' }, (context) =>
     answer(context, 'model', 'sampling') === undefined ? ask({ model: sample('Hello') }) : said('answered'),
   );
-  server.registerTool('test_input_required_result_capabilities', { description: 'Asks what it may' }, (context) => {
-    const { elicitation, sampling } = declared(server, context);
-    const questions = {
-      ...(isObject(elicitation) ? { user_name: NAME } : {}),
-      ...(isObject(sampling) ? { greeting: sample('Generate a greeting') } : {}),
-    };
-    const open = Object.keys(questions).filter((key) => inputResponse(context.mcpReq.inputResponses, key).kind === 'missing');
-    return open.length === 0 ? said('nothing left to ask') : ask(questions);
-  });
+  server.registerTool(
+    'test_input_required_result_capabilities',
+    { description: 'Asks what it may' },
+    (context) => {
+      const { elicitation, sampling } = declared(server, context);
+      const questions = {
+        ...(isObject(elicitation) ? { user_name: NAME } : {}),
+        ...(isObject(sampling) ? { greeting: sample('Generate a greeting') } : {}),
+      };
+      const open = Object.keys(questions).filter(
+        (key) => inputResponse(context.mcpReq.inputResponses, key).kind === 'missing',
+      );
+      return open.length === 0 ? said('nothing left to ask') : ask(questions);
+    },
+  );
 }

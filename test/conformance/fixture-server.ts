@@ -58,7 +58,9 @@ export async function startFixture(era: FixtureEra): Promise<Fixture> {
   const skills = await SkillCatalog.load(memorySkillFiles(SKILLS), { pageSize: 1 });
   const make = () => build(extras, skills);
   const modern = createMcpHandler(() => make().server, { legacy: 'reject' });
-  extras.listeners.add((kind) => (kind === 'tools' ? modern.notify.toolsChanged() : modern.notify.promptsChanged()));
+  extras.listeners.add((kind) =>
+    kind === 'tools' ? modern.notify.toolsChanged() : modern.notify.promptsChanged(),
+  );
   const sessions = new Sessions(make, extras.listeners);
   const byRequest = async (request: Request) =>
     (await isLegacyRequest(request)) ? sessions.fetch(request) : modern.fetch(request);
@@ -96,7 +98,10 @@ function build(extras: Extras, skills: SkillCatalog): Instance {
   );
   addContent(server);
   addQuestions(server);
-  for (const [kind, name] of [['tools', 'test_trigger_tool_change'], ['prompts', 'test_trigger_prompt_change']] as const) {
+  for (const [kind, name] of [
+    ['tools', 'test_trigger_tool_change'],
+    ['prompts', 'test_trigger_prompt_change'],
+  ] as const) {
     server.registerTool(name, { description: `Changes the list of ${kind}` }, () => {
       extras.toggle(kind);
       return said('changed');
@@ -112,8 +117,10 @@ function build(extras: Extras, skills: SkillCatalog): Instance {
 function extraItems(server: McpServer, extras: Extras): (kind: Kind) => void {
   const there: Partial<Record<Kind, { remove(): void }>> = {};
   const add = {
-    tools: () => server.registerTool('test_extra_tool', { description: 'Comes and goes' }, () => said('here')),
-    prompts: () => server.registerPrompt('test_extra_prompt', { description: 'Comes and goes' }, () => ({ messages: [] })),
+    tools: () =>
+      server.registerTool('test_extra_tool', { description: 'Comes and goes' }, () => said('here')),
+    prompts: () =>
+      server.registerPrompt('test_extra_prompt', { description: 'Comes and goes' }, () => ({ messages: [] })),
   };
   const sync = (kind: Kind) => {
     there[kind]?.remove();
@@ -181,7 +188,11 @@ function memory(): EventStore {
       const stream = lastEventId.slice(0, cut);
       for (const [index, event] of events.entries()) {
         // A priming event carries an empty message: nothing to repeat.
-        if (index > Number(lastEventId.slice(cut + 1)) && event.stream === stream && 'jsonrpc' in event.message) {
+        if (
+          index > Number(lastEventId.slice(cut + 1)) &&
+          event.stream === stream &&
+          'jsonrpc' in event.message
+        ) {
           await send(`${stream}/${index}`, event.message);
         }
       }

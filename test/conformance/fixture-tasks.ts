@@ -40,7 +40,8 @@ const elicit = (message: string, properties: JsonObject) => ({
   method: 'elicitation/create',
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties } },
 });
-const question = (message: string) => elicit(message, { name: { type: 'string' }, confirm: { type: 'boolean' } });
+const question = (message: string) =>
+  elicit(message, { name: { type: 'string' }, confirm: { type: 'boolean' } });
 
 class Tasks {
   readonly #tasks = new Map<string, Task>();
@@ -124,12 +125,14 @@ interface Call {
 
 type Tool = (call: Call, tasks: Tasks) => JsonObject | Promise<JsonObject>;
 
-const asTask = (run: Tool): Tool => (call, tasks) => {
-  if (!call.tasks) {
-    throw missingExtension();
-  }
-  return run(call, tasks);
-};
+const asTask =
+  (run: Tool): Tool =>
+  (call, tasks) => {
+    if (!call.tasks) {
+      throw missingExtension();
+    }
+    return run(call, tasks);
+  };
 
 const missingExtension = () =>
   new Refused(400, -32021, 'Tasks are needed', { requiredCapabilities: { extensions: { [TASKS]: {} } } });
@@ -262,7 +265,11 @@ export async function startTasksFixture(): Promise<Fixture> {
     }
     try {
       checkRequest(request.headers, method, params);
-      send(200, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...(await answer(method, params, tasks)) } });
+      send(200, {
+        jsonrpc: '2.0',
+        id,
+        result: { resultType: 'complete', ...(await answer(method, params, tasks)) },
+      });
     } catch (thrown) {
       const refused = thrown instanceof Refused ? thrown : new Refused(200, -32603, String(thrown));
       send(refused.status, { jsonrpc: '2.0', id, error: refused.error });

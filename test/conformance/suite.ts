@@ -86,13 +86,20 @@ async function run(args: readonly string[]): Promise<Report> {
 
 /** A client that failed is a failure, though no check of the suite says so. */
 function explained(report: Report, said: string): Report {
-  const failed = [...report.values()].flat().some(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  const failed = [...report.values()]
+    .flat()
+    .some(({ status }) => status === 'FAILURE' || status === 'WARNING');
   const [only] = report;
   if (failed || only === undefined || report.size > 1) {
     return report;
   }
   const [scenario, checks] = only;
-  const exit = { id: 'client-exit', name: 'ClientExit', status: 'FAILURE', errorMessage: lastLines(said) } as const;
+  const exit = {
+    id: 'client-exit',
+    name: 'ClientExit',
+    status: 'FAILURE',
+    errorMessage: lastLines(said),
+  } as const;
   return new Map([[scenario, [...checks, exit]]]);
 }
 
@@ -124,9 +131,12 @@ async function ended(child: ChildProcess): Promise<{ said: string; code: number 
 
 /** Each folder is named `[server-]<scenario>-<time>`; a name may hold a slash. */
 function read(results: string): Report {
-  const files = readdirSync(results, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('checks.json'));
+  const files = readdirSync(results, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('checks.json'),
+  );
   const runs = files.map((file) => {
-    const [, scenario = '', time = ''] = /^(?:server-)?(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(dirname(file)) ?? [];
+    const [, scenario = '', time = ''] =
+      /^(?:server-)?(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(dirname(file)) ?? [];
     const checks: readonly Check[] = JSON.parse(readFileSync(join(results, file), 'utf8'));
     return { scenario, time, checks };
   });

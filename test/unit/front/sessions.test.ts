@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS, type Principal } from '../../../src/access/principal.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
-import { cancelCall, Sessions, trackCall } from '../../../src/front/sessions.ts';
+import { cancel, track } from '../../../src/front/calls.ts';
+import { Sessions } from '../../../src/front/sessions.ts';
 
 const settings = { idle: 1_000, maxAge: 60_000, max: 3 };
 const sealer = createSealer(randomBytes(32));
@@ -83,7 +84,7 @@ describe('C-087: what is open for sessions', () => {
     vi.useFakeTimers();
     const sessions = new Sessions(sealer, settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
-    const done = trackCall(session, 0, new AbortController());
+    const done = track(session.live.calls, 0, new AbortController());
     vi.advanceTimersByTime(settings.idle + 1);
     sessions.sweep();
     expect(sessions.size).toBe(1);
@@ -108,15 +109,15 @@ describe('C-063: cancelling', () => {
     const sessions = new Sessions(sealer, settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
     const [zero, text] = [new AbortController(), new AbortController()];
-    trackCall(session, 0, zero);
-    const done = trackCall(session, '0', text);
+    track(session.live.calls, 0, zero);
+    const done = track(session.live.calls, '0', text);
     for (const unknown of [1, null, undefined, {}]) {
-      cancelCall(session, unknown);
+      cancel(session.live.calls, unknown);
     }
-    cancelCall(session, 0);
+    cancel(session.live.calls, 0);
     expect([zero.signal.aborted, text.signal.aborted]).toEqual([true, false]);
     done();
-    cancelCall(session, '0');
+    cancel(session.live.calls, '0');
     expect(text.signal.aborted).toBe(false);
   });
 });

@@ -28,7 +28,7 @@ describe('C-099: what the answer to the probe says about the era', () => {
     ['-32000', error(-32000), 'legacy'],
     ['-32603', error(-32603), 'legacy'],
     ['-32022 without a list', error(-32022), 'no-version'],
-    ['-32022 with our version again', error(-32022, { supported: ['2026-07-28'] }), 'no-version'],
+    ['-32022 with our version again', error(-32022, { supported: ['2026-07-28'] }), 'modern'],
     ['-32022 with a newer version', error(-32022, { supported: ['2027-01-01'] }), 'no-version'],
     ['-32022 with a legacy version', error(-32022, { supported: ['2025-11-25'] }), 'legacy'],
     ['-32020', error(-32020), 'modern'],

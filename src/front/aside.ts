@@ -1,0 +1,38 @@
+import { notification } from '../protocol/json-rpc.ts';
+import { CHANGES } from '../protocol/model.ts';
+import type { Entrance } from '../relay/context.ts';
+import type { FrontOptions } from './front.ts';
+import type { Outlet } from './outlet.ts';
+import type { Session } from './sessions.ts';
+
+/** What a legacy session hears outside its requests: list changes, updates of resources, questions of servers. */
+
+/** A message on the newest outlet that somebody reads, else on the newest one. False where it will not be heard. */
+export function tellAside({ live }: Session, json: string): boolean {
+  const outlets = [...live.outlets];
+  const outlet = outlets.findLast(({ connected }) => connected) ?? outlets.at(-1);
+  return outlet?.send(json) === true;
+}
+
+/** Makes an outlet one of the session. A session with at least one hears of every list change; it cannot choose. */
+export function addOutlet(front: FrontOptions, session: Session, entrance: Entrance, outlet: Outlet): void {
+  const { live } = session;
+  live.outlets.add(outlet);
+  live.unhear ??= front.hub.subscribe({
+    wants: new Set(CHANGES),
+    sees: (swap) => front.visibleChanges(entrance, swap),
+    notify: (change) => {
+      tellAside(session, JSON.stringify(notification(`notifications/${change}/list_changed`)));
+    },
+  });
+}
+
+/** Takes an outlet away again; does not end it. */
+export function removeOutlet({ live }: Session, outlet: Outlet): void {
+  live.outlets.delete(outlet);
+  live.lastSeen = Date.now();
+  if (live.outlets.size === 0) {
+    live.unhear?.();
+    live.unhear = undefined;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Readable, Writable } from 'node:stream';
+import { ANONYMOUS } from '../access/principal.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { pause } from '../base/time.ts';
+import { isRpcId, type RpcId } from '../protocol/json-rpc.ts';
+import type { Entrance } from '../relay/context.ts';
+import type { createLineReader, LineSink } from '../upstream/line-reader.ts';
+import { Backlog } from './backlog.ts';
+import type { FrontOptions } from './front.ts';
+import { parseJson } from './inbound.ts';
+import type { Outlet } from './outlet.ts';
+import { Peer } from './peer.ts';
+
+export interface StdioOptions {
+  readonly front: FrontOptions;
+  readonly entrance: Entrance;
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly lines: typeof createLineReader;
+}
+
+/** One client over a pair of streams, in both eras (spec 2026-07-28: transports/stdio). */
+export interface StdioFront {
+  /** Resolves when the client has closed its end, or reads no more. */
+  readonly ended: Promise<void>;
+  /**
+   * Waits until everything that was asked for is answered, at most `graceMs` and no longer than until `hurry` aborts;
+   * then ends the rest and reads no more.
+   */
+  close(graceMs: number, hurry: AbortSignal): Promise<void>;
+}
+
+export function createStdioFront(options: StdioOptions): StdioFront {
+  const { front, entrance, input, output } = options;
+  const { log } = front;
+  const over = new AbortController();
+  const ended = new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
+  const outlet = new Pipe(output, front.settings.streams.bufferBytes, (why) => {
+    log.debug(why, 'the client reads no more');
+    over.abort();
+  });
+  const peer = new Peer({ front, standing: { principal: ANONYMOUS, entrance, log }, outlet, modern: true });
+  const reader = options.lines(front.settings.limits.maxBodyBytes, sinkFor(peer));
+  input.on('data', (chunk: Buffer) => {
+    reader.push(chunk);
+    // Who does not read its answers is not asked for more questions.
+    if (output.writableNeedDrain) {
+      input.pause();
+      output.once('drain', () => input.resume());
+    }
+  });
+  input.on('error', (error) => log.debug({ err: error }, 'the input broke'));
+  input.on('end', () => {
+    reader.end();
+    over.abort();
+  });
+  input.on('close', () => over.abort());
+  return {
+    ended,
+    async close(graceMs, hurry) {
+      if (outlet.connected) {
+        await Promise.race([peer.drained(), pause(graceMs, hurry)]);
+      }
+      peer.close();
+      outlet.end();
+      input.destroy();
+    },
+  };
+}
+
+function sinkFor(peer: Peer): LineSink {
+  return {
+    line: (text) => {
+      try {
+        peer.take(parseJson(text));
+      } catch (thrown) {
+        peer.refuse(toGatewayError(thrown), undefined);
+      }
+    },
+    // Answered when the line has ended: its id may stand there.
+    overflow: () => {},
+    skipped: (head, tail) => peer.refuse(new GatewayError('BODY_TOO_LARGE'), requestId(`${head}`, `${tail}`)),
+  };
+}
+
+/** Messages as lines. */
+class Pipe implements Outlet {
+  readonly #backlog: Backlog;
+  #open = true;
+
+  /** `lost` is told when nobody reads any more, or too slowly. */
+  constructor(output: Writable, bufferBytes: number, lost: (why: object) => void) {
+    const close = (why: object) => {
+      this.#open = false;
+      this.#backlog.drop();
+      lost(why);
+    };
+    this.#backlog = new Backlog(output, bufferBytes, (waiting) => close({ waiting }));
+    output.on('error', (error) => close({ err: error }));
+    output.on('close', () => close({}));
+  }
+
+  get connected(): boolean {
+    return this.#open;
+  }
+
+  send(json: string): boolean {
+    if (this.#open) {
+      this.#backlog.write(`${json}\n`);
+    }
+    return this.#open;
+  }
+
+  end(): void {
+    if (this.#open) {
+      this.#open = false;
+      this.#backlog.flush();
+    }
+  }
+}
+
+const VALUE = String.raw`(0|-?[1-9]\d{0,15}|"[^"\\\x00-\x1f]{0,256}")`;
+const FIRST_ID = new RegExp(
+  String.raw`^\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*${VALUE}\s*,`,
+);
+const LAST_ID = new RegExp(String.raw`,\s*"id"\s*:\s*${VALUE}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`);
+
+/**
+ * The id of a request of which only the two ends are at hand: clients write it before `params`, or last. The brace that
+ * ends the text closes the outermost object, so a member right before it belongs to that one.
+ */
+function requestId(head: string, tail: string): RpcId | undefined {
+  const literal = FIRST_ID.exec(head)?.[1] ?? LAST_ID.exec(tail)?.[1];
+  const id: unknown = literal === undefined ? undefined : JSON.parse(literal);
+  return isRpcId(id) ? id : undefined;
+}
