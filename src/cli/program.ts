@@ -178,11 +178,12 @@ function addStdio(program: Command, run: Run): void {
   const start = run<StdioCommandOptions>(stdio);
   program
     .command('stdio')
-    .summary('serve the client that starts this, over stdin and stdout')
+    .summary('serve one client over stdin and stdout')
     .description(
       'Serves one client over stdin and stdout, for hosts that start their servers themselves. Ends when the client ' +
         'closes stdin; logs go to stderr.',
     )
+    .option('--json', 'log as JSON lines, at a terminal too')
     .addOption(
       new Option('--names <style>', 'style of the names, instead of the configured one').choices([
         'dotted',

@@ -3,6 +3,7 @@ import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 
 export interface StdioCommandOptions extends GlobalOptions {
+  readonly json?: boolean;
   readonly names?: 'dotted' | 'strict';
   readonly upstream?: string;
 }
@@ -19,11 +20,14 @@ interface Pipes {
  * to stdout.
  */
 export async function stdio(
-  { upstream, names, ...options }: StdioCommandOptions,
+  { upstream, names, json, ...options }: StdioCommandOptions,
   io: Io,
   pipes: Pipes = { input: process.stdin, output: process.stdout },
 ): Promise<ExitCode> {
-  const { settings, gateway, log } = await openGateway(options, io);
+  const { settings, gateway, log } = await openGateway(options, {
+    ...io,
+    readable: io.readable && json !== true,
+  });
   if (upstream !== undefined && settings.upstreams[upstream]?.enabled !== true) {
     io.err(`error: there is no upstream "${upstream}" in the configuration, or it is off\n`);
     await gateway.close();

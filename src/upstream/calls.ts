@@ -136,6 +136,12 @@ export class Calls {
     return calls.find((call) => !call.held) ?? calls[0];
   }
 
+  /** The one call whose client asked for log messages; undefined where none did, or several. */
+  onlyLogged(): Call | undefined {
+    const logged = [...this.#open.values()].filter((call) => call.options.envelope.logLevel !== undefined);
+    return logged.length === 1 ? logged[0] : undefined;
+  }
+
   /** Settles whatever still waits. */
   endAll(reason: GatewayError): void {
     for (const call of [...this.#open.values()]) {

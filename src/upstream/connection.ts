@@ -229,12 +229,27 @@ export class Connection {
       this.#withdrawn(message.params?.['requestId']);
       return;
     }
-    const owner = this.#calls.get(origin ?? subscriptionOf(message));
+    const owner = this.#calls.get(origin ?? subscriptionOf(message)) ?? this.#likelyOwner(message);
     if (OWNED.has(message.method) && owner?.options.onNotice !== undefined) {
       owner.options.onNotice(message);
       return;
     }
     this.#events.notice(message);
+  }
+
+  /**
+   * A log message on a channel that many calls share names no call. On one client's own connection it is that client's;
+   * a modern server writes only for requests that asked for logs, so it is clear where just one did. Elsewhere nobody
+   * can tell, and nobody is told (case C-067).
+   */
+  #likelyOwner(message: RpcNotification): Call | undefined {
+    if (message.method !== 'notifications/message') {
+      return undefined;
+    }
+    if (this.#events.question !== undefined) {
+      return this.#calls.askable();
+    }
+    return this.#terms?.era === 'modern' ? this.#calls.onlyLogged() : undefined;
   }
 
   /**

@@ -220,6 +220,7 @@ class Attempt {
       events: {
         notice: (notice) => this.#delivered && events.notice(notice),
         closed: (reason) => this.#delivered && events.closed(reason),
+        question: events.question,
       },
     });
     this.#current = connection;

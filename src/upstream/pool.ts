@@ -141,8 +141,11 @@ export class Pool {
     };
     this.#members.set(key, member);
     opened.then(
-      (connection) =>
-        log.info({ version: connection.terms.version, open: this.size }, 'isolated connection opened'),
+      (connection) => {
+        // Its questions may come on that stream; list changes are heard on the shared connection.
+        connection.listen(() => {});
+        log.info({ version: connection.terms.version, open: this.size }, 'isolated connection opened');
+      },
       () => this.#forget(key, member), // whoever waits for it hears why
     );
     return member;

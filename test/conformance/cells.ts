@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
 import { startGateway } from '../kit/start-gateway.ts';
 import { type Fixture, type FixtureEra, startFixture } from './fixture-server.ts';
 import { startTasksFixture } from './fixture-tasks.ts';
@@ -93,27 +94,34 @@ async function against(start: Start, suite: Suite): Promise<Report> {
   return await suite(fixture.url);
 }
 
-/** The suite knows its tools by hard-coded names, hence no namespace; questions need an owner, hence the isolation. */
+/**
+ * The suite knows its tools by hard-coded names, hence no namespace. Questions of a server of the `initialize` era need
+ * an owner, hence the isolation. The neighbour has the same names and resources, and must not get in the way.
+ */
 async function throughGateway(start: Start, suite: Suite): Promise<Report> {
   await using fixture = await start();
+  await using neighbour = await startFixture('dual');
   await using gateway = await startGateway({
-    upstreams: { reference: { url: fixture.url, namespace: '', isolation: 'session' } },
+    upstreams: {
+      reference: { url: fixture.url, namespace: '', isolation: 'session' },
+      neighbour: { url: neighbour.url },
+    },
   });
   await gateway.gateway.settled();
   return await suite(`http://localhost:${gateway.port}/mcp`);
 }
 
 const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
+/** Each takes a process for the suite and one for the client. */
+const clientRuns = new PQueue({ concurrency: 2 });
 
 /** The suite plays the server; the client is the official one, alone or with a gateway between. */
 function clientCell(version: string, era: 'legacy' | 'modern', directly: Directly): Cell {
-  const command = (way: string, speaks: string) => [process.execPath, CLIENT, way, speaks].join(' ');
-  const all = async (client: string) => {
-    const reports: Report[] = [];
-    for (const scenario of await clientScenarios(version)) {
-      reports.push(await runClient(client, scenario, version));
-    }
-    return new Map(reports.flatMap((report) => [...report]));
+  const all = async (way: 'direct' | 'through', speaks: string) => {
+    const command = [process.execPath, CLIENT, way, speaks].join(' ');
+    const scenarios = await clientScenarios(version);
+    const runs = scenarios.map((scenario) => () => runClient(command, scenario, version));
+    return new Map((await clientRuns.addAll(runs)).flatMap((report) => [...report]));
   };
   const own = eraOf(version);
   return {
@@ -121,8 +129,8 @@ function clientCell(version: string, era: 'legacy' | 'modern', directly: Directl
     scored: requirements(version)?.client.filter((scenario) => !scenario.startsWith('auth/')),
     run: async () => {
       const [direct, through] = await Promise.all([
-        directly(`client/${version}`, () => all(command('direct', own))),
-        all(command('through', era)),
+        directly(`client/${version}`, () => all('direct', own)),
+        all('through', era),
       ]);
       return { direct, through };
     },

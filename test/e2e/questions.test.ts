@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AGENTS } from '../kit/agents.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectModern } from '../kit/modern-agent.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
@@ -153,3 +154,25 @@ interface Unfinished {
   readonly inputRequests: object;
   readonly requestState: string;
 }
+
+describe('a question while no call is under way', () => {
+  it.each(FILLINGS.filter(({ era }) => era === 'legacy'))(
+    'goes to the client’s own stream, over $carrier',
+    async ({ carrier, start }) => {
+      await using up = await start({ id: 'up', era: 'legacy', tools: ['whoami'] });
+      await using gateway = await startGateway({ upstreams: { up: { ...up.config, isolation: 'session' } } });
+      await using agent = await connectLegacy(gateway.url, client);
+      await using stream = await agent.listen();
+      const mine = (await agent.call('up.whoami')).structured['connection'];
+      if (carrier === 'http') {
+        await up.untilReceived('$GET', ({ connection }) => connection === mine);
+        await up.untilListening();
+      }
+      await up.push({ jsonrpc: '2.0', id: 900, method: 'roots/list' });
+      const { id } = await stream.next((message) => message['method'] === 'roots/list');
+      await agent.post({ jsonrpc: '2.0', id, result: ROOTS }, { 'mcp-session-id': agent.sessionId ?? '' });
+      const answer = await up.untilReceived('$response', (received) => received.connection === mine);
+      expect(answer.message).toEqual({ jsonrpc: '2.0', id: 900, result: ROOTS });
+    },
+  );
+});

@@ -17,7 +17,7 @@ const CHANGED = 'notifications/tools/list_changed';
 
 /** A call that reports its progress in steps, each of which waits for `release('step')`. */
 const STEPPED = { name: 'up.progress', arguments: { steps: 3, gate: 'step' } };
-const tools = ['echo', 'progress', 'slow', 'ask'];
+const tools = ['echo', 'progress', 'slow', 'ask', 'log'];
 
 const begin = (agent: Agent, call: object = STEPPED) =>
   agent.begin('tools/call', { ...call }, { progressToken: 'p' });
@@ -119,9 +119,9 @@ describe.each([
     await call.next(PROGRESS);
     const last = await lose(call);
     await step(up);
-    await step(up);
     const again = resume(agent, last);
     expect(steps([await again.next(PROGRESS)])).toEqual([2]);
+    await step(up);
     await again.next(PROGRESS);
     await step(up);
     const { messages, ended } = await again.done;
@@ -200,10 +200,13 @@ describe('taking up a stream', () => {
 
   it('keeps as much as configured, the newest events first of all', async () => {
     await using here = await scene({ streams: { replayEvents: 3 } });
-    const { events } = await begin(here.agent, { name: 'up.progress', arguments: { steps: 20 } }).done;
+    const logs = { name: 'up.log', arguments: { times: 20, always: true } };
+    const { events } = await begin(here.agent, logs).done;
+    expect(events.length).toBe(22);
     const { messages } = await resume(here.agent, events[0]?.id ?? '').done;
-    expect(steps(messages)).toEqual([19, 20]);
-    expect(messages.at(-1)).toMatchObject({ result: { structuredContent: { steps: 20 } } });
+    const told = messages.map(({ params }) => (params as { data?: string } | undefined)?.data);
+    expect(told).toEqual(['line 19', 'line 20', undefined]);
+    expect(messages.at(-1)).toMatchObject({ result: { structuredContent: { lines: 20 } } });
   });
 
   it('never shows the stream of another session', async () => {
@@ -345,11 +348,12 @@ describe('the client of the SDK (v1)', () => {
     });
     await expect.poll(() => seen).toEqual([1]);
     proxy.resetOnce();
-    for (const _ of seen.concat(2, 3)) {
-      await step(here.up);
-    }
+    await step(here.up);
+    await expect.poll(() => seen, { timeout: 5_000 }).toEqual([1, 2]);
+    await step(here.up);
+    await expect.poll(() => seen).toEqual([1, 2, 3]);
+    await step(here.up);
     expect(await result).toMatchObject({ structuredContent: { steps: 3 } });
-    expect(seen).toEqual([1, 2, 3]);
   });
 
   it('takes up a call of a process that has ended, with the token it kept', async () => {

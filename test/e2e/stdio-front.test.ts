@@ -1,0 +1,328 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import type { JsonObject } from '../../src/base/json.ts';
+import { META } from '../fixtures/upstreams/scripted-script.ts';
+import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent.ts';
+import { descendants, signal, untilAllGone } from '../kit/processes.ts';
+import { everythingStdio } from '../kit/real-servers.ts';
+import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
+import { startStdioUpstream } from '../kit/stdio-upstream.ts';
+import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const ERAS = ['legacy', 'modern'] as const;
+
+let folder: string;
+let files = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'patchbay-stdio-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** The command that a host would be told to start. */
+async function patchbay(config: object, ...args: readonly string[]) {
+  files += 1;
+  const file = join(folder, `gateway-${files}.yaml`);
+  await writeFile(file, stringify({ sealingKey: KEY, ...config }));
+  const env = { PATH: process.env['PATH'] ?? '' };
+  return { command: process.execPath, args: [MAIN, 'stdio', '-c', file, ...args], env };
+}
+
+interface Scene extends AsyncDisposable {
+  readonly up: ScriptedUpstream;
+  readonly agent: PipeAgent;
+}
+
+async function scene(
+  options: PipeOptions,
+  script: Script = {},
+  config: JsonObject = {},
+  upstream: JsonObject = {},
+): Promise<Scene> {
+  const up = await startHttpUpstream(
+    { id: 'up', tools: ['echo', 'slow', 'progress', 'ask'], ...script },
+    upstream,
+  );
+  const agent = await connectPipe(await patchbay({ upstreams: { up: up.config }, ...config }), options);
+  const end = async () => {
+    await agent[Symbol.asyncDispose]();
+    await up[Symbol.asyncDispose]();
+  };
+  return { up, agent, [Symbol.asyncDispose]: end };
+}
+
+const text = (agent: PipeAgent) => Buffer.concat(agent.chunks).toString('utf8');
+const call = (name: string, args: JsonObject = {}, meta: JsonObject = {}) => ({
+  name: `up.${name}`,
+  arguments: args,
+  _meta: meta,
+});
+const subscription = (message: JsonObject) =>
+  (message['params'] as { _meta: JsonObject })._meta[META.subscription];
+
+describe.each(ERAS)('a %s client over a pipe', (era) => {
+  it('is greeted, lists and calls, and gets progress before its result', async () => {
+    await using here = await scene({ era });
+    const { agent } = here;
+    expect(agent.hello).toMatchObject({ capabilities: { tools: { listChanged: true } } });
+    expect(await agent.names()).toEqual(['up.echo', 'up.slow', 'up.progress', 'up.ask']);
+    expect(await agent.call('up.echo', { text: 'a\nb — ü' })).toMatchObject({
+      structured: { text: 'a\nb — ü' },
+    });
+    await agent.result('tools/call', call('progress', { steps: 2 }, { progressToken: 'p' }));
+    const told = agent.notices.all.filter(({ method }) => method === 'notifications/progress');
+    expect(told.map(({ params }) => params)).toMatchObject([
+      { progressToken: 'p', progress: 1 },
+      { progressToken: 'p', progress: 2 },
+    ]);
+    expect(agent.noise).toEqual([]);
+  });
+
+  it('C-063: cancels a call by its id, and hears nothing more of it', async () => {
+    await using here = await scene({ era }, { era: 'legacy' });
+    const { agent, up } = here;
+    await agent.names();
+    agent.begin('tools/call', call('slow'), 'the slow one');
+    await up.untilReceived('tools/call');
+    agent.notify('notifications/cancelled', { requestId: 'the slow one' });
+    await up.untilReceived('notifications/cancelled');
+    agent.notify('notifications/cancelled', { requestId: 'never was' });
+    expect(await agent.call('up.echo', { after: 1 })).toMatchObject({ structured: { after: 1 } });
+    expect(text(agent)).not.toContain('the slow one');
+  });
+
+  it('is asked what a server wants to know, in the way of its era', async () => {
+    const capabilities = { elicitation: { form: {} } };
+    await using here = await scene({ era, capabilities }, {}, {}, { isolation: 'user' });
+    const { agent } = here;
+    await agent.names();
+    const params = call('ask', { kind: 'elicitation' });
+    const answer = { action: 'accept', content: { name: 'Ada' } };
+    if (era === 'legacy') {
+      const { done } = agent.begin('tools/call', params);
+      const question = await agent.notices.next('elicitation/create');
+      agent.write(JSON.stringify({ jsonrpc: '2.0', id: question['id'], result: answer }));
+      expect(await done).toMatchObject({ result: { structuredContent: { answers: [{ result: answer }] } } });
+      return;
+    }
+    const { inputRequests, requestState } = await agent.result('tools/call', params);
+    const [[key, question]] = Object.entries(inputRequests as Record<string, JsonObject>) as [
+      [string, JsonObject],
+    ];
+    expect(question).toMatchObject({ method: 'elicitation/create' });
+    const retry = { ...params, inputResponses: { [key]: answer }, requestState };
+    expect(await agent.result('tools/call', retry)).toMatchObject({
+      structuredContent: { answers: [{ result: answer }] },
+    });
+    expect(agent.notices.all).toEqual([]);
+  });
+
+  it('gets an error for what is no message, and goes on', async () => {
+    await using here = await scene({ era }, {}, { limits: { maxBodyBytes: 10_000 } });
+    const { agent } = here;
+    for (const line of ['{"jsonrpc":', '[]', '7', '{"jsonrpc":"2.0","id":5,"method":7}']) {
+      agent.write(line);
+    }
+    const large = 'x'.repeat(20_000);
+    agent.write(`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"x":"${large}"}}`);
+    agent.write(`{"method":"tools/call","params":{"x":"${large}"},"jsonrpc":"2.0","id":"last"}`);
+    agent.write(`{"a":"${large}"}`);
+    await agent.names();
+    const errors = text(agent)
+      .split('\n')
+      .filter((line) => line.includes('"error"'))
+      .map((line) => JSON.parse(line) as { id?: unknown; error: { code: number; data: { code: string } } });
+    expect(errors.map(({ id, error }) => [id, error.code, error.data.code])).toEqual([
+      [undefined, -32700, 'PARSE_FAILED'],
+      [undefined, -32600, 'REQUEST_INVALID'],
+      [undefined, -32600, 'REQUEST_INVALID'],
+      [5, -32600, 'REQUEST_INVALID'],
+      ['first', -32600, 'BODY_TOO_LARGE'],
+      ['last', -32600, 'BODY_TOO_LARGE'],
+      [undefined, -32600, 'BODY_TOO_LARGE'],
+    ]);
+  });
+
+  it('ends it by closing its end: exit code 0, and no process is left', async () => {
+    await using up = await startStdioUpstream({ id: 'up', tools: ['echo'] });
+    await using agent = await connectPipe(await patchbay({ upstreams: { up: up.config } }), { era });
+    await agent.names();
+    const children = descendants(agent.pid);
+    expect(children.length).toBeGreaterThan(0);
+    agent.endInput();
+    expect(await agent.exit).toBe(0);
+    await untilAllGone(children);
+  });
+
+  it('still gets the answers to what it asked before it closed its end', async () => {
+    await using here = await scene({ era });
+    const { agent, up } = here;
+    await agent.names();
+    const { done } = agent.begin('tools/call', call('slow'));
+    await up.untilReceived('tools/call');
+    agent.endInput();
+    await expect.poll(() => up.release('slow')).toBe(1);
+    expect(await done).toMatchObject({ result: { structuredContent: { done: true } } });
+    expect(await agent.exit).toBe(0);
+  });
+
+  it('may end it by a signal: what is under way is cancelled, and no process is left', async () => {
+    await using up = await startStdioUpstream({ id: 'up', tools: ['slow'] });
+    await using agent = await connectPipe(await patchbay({ upstreams: { up: up.config } }), { era });
+    await agent.names();
+    const children = descendants(agent.pid);
+    agent.begin('tools/call', call('slow'), 'the slow one');
+    await up.untilReceived('tools/call');
+    signal(agent.pid, 'SIGTERM');
+    expect(await agent.exit).toBe(0);
+    await untilAllGone(children);
+    expect(text(agent)).not.toContain('the slow one');
+  });
+
+  it('sees logs on stderr only', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
+    const command = await patchbay({ upstreams: { up: up.config } }, '--log-level', 'trace');
+    await using agent = await connectPipe(command, { era });
+    await agent.names();
+    await expect.poll(() => agent.stderr()).toContain('"level"');
+    expect(agent.noise).toEqual([]);
+  });
+
+  it('gets the names and the upstream that the command line says', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
+    const config = { upstreams: { up: up.config } };
+    await using strict = await connectPipe(await patchbay(config, '--names', 'strict'), { era });
+    expect(await strict.names()).toEqual(['up__echo']);
+    await using alone = await connectPipe(await patchbay(config, '--upstream', 'up'), { era });
+    expect(await alone.names()).toEqual(['echo']);
+  });
+});
+
+describe('a modern client over a pipe', () => {
+  const listen = (agent: PipeAgent, id: string, notifications: JsonObject) =>
+    agent.begin('subscriptions/listen', { notifications }, id);
+
+  it('listens as often as it likes: each notice names its subscription, none comes after a cancel', async () => {
+    await using here = await scene({ era: 'modern' });
+    const { agent, up } = here;
+    await agent.names();
+    listen(agent, 'one', { toolsListChanged: true });
+    listen(agent, 'two', { toolsListChanged: true, promptsListChanged: true });
+    const acknowledged = [await agent.notices.next(), await agent.notices.next()];
+    expect(acknowledged.map((message) => [message['method'], subscription(message)])).toEqual([
+      ['notifications/subscriptions/acknowledged', 'one'],
+      ['notifications/subscriptions/acknowledged', 'two'],
+    ]);
+    await up.untilListening();
+    await up.addTool('new');
+    await up.notify('tools');
+    const changes = [await agent.notices.next(), await agent.notices.next()];
+    expect(changes.map((message) => [message['method'], subscription(message)])).toEqual([
+      ['notifications/tools/list_changed', 'one'],
+      ['notifications/tools/list_changed', 'two'],
+    ]);
+    agent.notify('notifications/cancelled', { requestId: 'one' });
+    await up.addTool('newer');
+    await up.notify('tools');
+    expect(subscription(await agent.notices.next())).toBe('two');
+    await agent.names();
+    expect(agent.notices.all.length).toBe(5);
+    expect(text(agent)).not.toContain('"id":"one"');
+  });
+
+  it.each(['EOF', 'SIGTERM'])('hears that its subscriptions end with the process (%s)', async (how) => {
+    await using here = await scene({ era: 'modern' });
+    const { agent } = here;
+    const { done } = listen(agent, 'mine', { toolsListChanged: true });
+    await agent.notices.next('notifications/subscriptions/acknowledged');
+    if (how === 'EOF') {
+      agent.endInput();
+    } else {
+      signal(agent.pid, how as NodeJS.Signals);
+    }
+    expect(await done).toMatchObject({
+      result: { resultType: 'complete', _meta: { [META.subscription]: 'mine' } },
+    });
+    await agent.notices.next(
+      ({ method, params }) =>
+        method === 'notifications/cancelled' && (params as { requestId: unknown }).requestId === 'mine',
+    );
+    expect(await agent.exit).toBe(0);
+  });
+
+  it('is told what is wrong with its envelope', async () => {
+    await using here = await scene({ era: 'modern', greet: false });
+    const { agent } = here;
+    const meta = { [META.version]: '2099-01-01', [META.capabilities]: {} };
+    const { error: version } = await agent.begin('server/discover', { _meta: meta }).done;
+    expect(version).toMatchObject({
+      code: -32022,
+      data: { supported: expect.arrayContaining(['2026-07-28']) },
+    });
+    const bare = { _meta: { [META.capabilities]: null } };
+    expect((await agent.begin('server/discover', bare).done).error).toMatchObject({ code: -32602 });
+    expect((await agent.begin('ping').done).error).toMatchObject({ code: -32601 });
+  });
+});
+
+describe('a legacy client over a pipe', () => {
+  it('hears of list changes by itself', async () => {
+    await using here = await scene({ era: 'legacy' });
+    await here.agent.names();
+    await here.up.untilListening();
+    await here.up.addTool('new');
+    await here.up.notify('tools');
+    await here.agent.notices.next('notifications/tools/list_changed');
+  });
+
+  it('has to initialize first, may do so again, and may speak of a modern version meanwhile', async () => {
+    await using here = await scene({ era: 'legacy', greet: false });
+    const { agent } = here;
+    expect((await agent.begin('tools/list').done).error).toMatchObject({ code: -32600 });
+    for (const protocolVersion of ['2024-11-05', '2025-11-25']) {
+      const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'c', version: '1' } };
+      expect(await agent.result('initialize', params)).toMatchObject({ protocolVersion });
+    }
+    expect((await agent.names()).length).toBe(4);
+    const _meta = { [META.version]: '2026-07-28', [META.capabilities]: {} };
+    expect(await agent.result('server/discover', { _meta })).toMatchObject({ resultType: 'complete' });
+  });
+
+  it('may send batches in 2025-03-26, and only there', async () => {
+    await using old = await scene({ era: 'legacy', version: '2025-03-26' });
+    await old.agent.names();
+    old.agent.write(
+      JSON.stringify([
+        { jsonrpc: '2.0', id: 'a', method: 'ping' },
+        { jsonrpc: '2.0', method: 'notifications/initialized' },
+        { jsonrpc: '2.0', id: 'b', method: 'tools/call', params: call('echo', { x: 1 }) },
+      ]),
+    );
+    await expect.poll(() => text(old.agent)).toContain('"id":"b"');
+    const line = text(old.agent)
+      .split('\n')
+      .find((each) => each.startsWith('['));
+    expect((JSON.parse(line ?? '[]') as { id: string }[]).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+});
+
+describe.each(SDK_CLIENTS)('the client of the SDK, %s,', (label) => {
+  it('works with a real server behind it', async () => {
+    const { command, args } = everythingStdio();
+    const target = await patchbay({ upstreams: { every: { command, args } } });
+    await using sdk = await connectSdk(label, target);
+    const tools = await sdk.listTools();
+    expect(tools.map(({ name }) => name)).toContain('every.echo');
+    const { content } = await sdk.callTool('every.echo', { message: 'hi' });
+    expect(content).toMatchObject([{ type: 'text', text: 'Echo: hi' }]);
+    await sdk.listen();
+    const { contents } = await sdk.readResource(String((await sdk.listResources())[0]?.['uri']));
+    expect(contents).toHaveLength(1);
+  });
+});
