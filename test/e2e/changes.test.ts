@@ -172,13 +172,19 @@ describe.each(FILLINGS)('an upstream of the $era era over $carrier', ({ era, sta
     await using agent = await connectModern(gateway.url);
     await using notices = await agent.listen();
     const error = { code: -32603, message: 'still warming up' };
-    await up.change({ tools: ['b'], faults: [{ on: 'tools/list', times: 1, do: { error } }] });
+    const faults = [
+      { on: 'tools/list', times: 1, do: { error } },
+      { on: 'tools/list', times: 1, do: { hold: 'second try' } },
+    ];
+    await up.change({ tools: ['b'], faults });
     const after = up.mark();
     await crash(up);
     await up.untilReceived('tools/list', undefined, { after });
     const state = () => gateway.gateway.readiness().upstreams['up']?.state;
-    await expect.poll(state).toBe('stale');
+    await up.untilReceived('tools/list', undefined, { after, times: 2 });
+    expect(state()).toBe('stale');
     expect(await agent.names()).toEqual(['up.a']);
+    await up.release('second try');
     await notices.next(TOOLS);
     expect(await agent.names()).toEqual(['up.b']);
     expect(state()).toBe('ready');

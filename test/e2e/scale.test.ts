@@ -144,7 +144,7 @@ describe('C-086: one dead upstream stops nothing', () => {
     expect(upstreams['silent']?.['state']).toBe('connecting');
     for (const id of ['refused', 'missing', 'unsafe']) {
       await expect
-        .poll(() => readyz(gateway).then((ready) => ready.upstreams[id]))
+        .poll(() => readyz(gateway).then((ready) => ready.upstreams[id]), { timeout: 10_000 })
         .toMatchObject({
           lastError: expect.stringMatching(/^UPSTREAM_/),
           tools: 0,
@@ -173,7 +173,7 @@ describe('C-086: one dead upstream stops nothing', () => {
           (id) => upstreams[id]?.['lastError'] !== undefined,
         );
       };
-      await expect.poll(failed).toBe(true);
+      await expect.poll(failed, { timeout: 10_000 }).toBe(true);
       expect(await readyz(gateway)).toMatchObject({ code: 503 });
       await using agent = await client.connect(gateway.url);
       expect(agent.hello['capabilities']).toMatchObject({ tools: { listChanged: true } });

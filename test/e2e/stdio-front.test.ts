@@ -49,7 +49,8 @@ async function scene(
     { id: 'up', tools: ['echo', 'slow', 'progress', 'ask'], ...script },
     upstream,
   );
-  const agent = await connectPipe(await patchbay({ upstreams: { up: up.config }, ...config }), options);
+  const command = await patchbay({ upstreams: { up: up.config }, ...config }, '--log-level', 'debug');
+  const agent = await connectPipe(command, options);
   const end = async () => {
     await agent[Symbol.asyncDispose]();
     await up[Symbol.asyncDispose]();
@@ -67,9 +68,17 @@ const subscription = (message: JsonObject) =>
   (message['params'] as { _meta: JsonObject })._meta[META.subscription];
 
 describe.each(ERAS)('a %s client over a pipe', (era) => {
+  const capabilities = { elicitation: { form: {} } };
+  let here: Scene;
+  let agent: PipeAgent;
+  beforeAll(async () => {
+    const config = { limits: { maxBodyBytes: 10_000 } };
+    here = await scene({ era, capabilities }, { era: 'legacy' }, config, { isolation: 'user' });
+    agent = here.agent;
+  });
+  afterAll(() => here?.[Symbol.asyncDispose]());
+
   it('is greeted, lists and calls, and gets progress before its result', async () => {
-    await using here = await scene({ era });
-    const { agent } = here;
     expect(agent.hello).toMatchObject({ capabilities: { tools: { listChanged: true } } });
     expect(await agent.names()).toEqual(['up.echo', 'up.slow', 'up.progress', 'up.ask']);
     expect(await agent.call('up.echo', { text: 'a\nb — ü' })).toMatchObject({
@@ -81,15 +90,12 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
       { progressToken: 'p', progress: 1 },
       { progressToken: 'p', progress: 2 },
     ]);
-    expect(agent.noise).toEqual([]);
   });
 
   it('C-063: cancels a call by its id, and hears nothing more of it', async () => {
-    await using here = await scene({ era }, { era: 'legacy' });
-    const { agent, up } = here;
-    await agent.names();
+    const { up } = here;
     agent.begin('tools/call', call('slow'), 'the slow one');
-    await up.untilReceived('tools/call');
+    await expect.poll(() => up.received.some(({ params }) => params['name'] === 'slow')).toBe(true);
     agent.notify('notifications/cancelled', { requestId: 'the slow one' });
     await up.untilReceived('notifications/cancelled');
     agent.notify('notifications/cancelled', { requestId: 'never was' });
@@ -98,10 +104,6 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
   });
 
   it('is asked what a server wants to know, in the way of its era', async () => {
-    const capabilities = { elicitation: { form: {} } };
-    await using here = await scene({ era, capabilities }, {}, {}, { isolation: 'user' });
-    const { agent } = here;
-    await agent.names();
     const params = call('ask', { kind: 'elicitation' });
     const answer = { action: 'accept', content: { name: 'Ada' } };
     if (era === 'legacy') {
@@ -120,33 +122,43 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
     expect(await agent.result('tools/call', retry)).toMatchObject({
       structuredContent: { answers: [{ result: answer }] },
     });
-    expect(agent.notices.all).toEqual([]);
+    expect(agent.notices.count('elicitation/create')).toBe(0);
   });
 
   it('gets an error for what is no message, and goes on', async () => {
-    await using here = await scene({ era }, {}, { limits: { maxBodyBytes: 10_000 } });
-    const { agent } = here;
-    for (const line of ['{"jsonrpc":', '[]', '7', '{"jsonrpc":"2.0","id":5,"method":7}']) {
+    const before = text(agent).length;
+    const large = 'x'.repeat(20_000);
+    for (const line of [
+      '{"jsonrpc":',
+      '7',
+      '{"jsonrpc":"2.0","id":5,"method":7}',
+      `{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"x":"${large}"}}`,
+      `{"method":"tools/call","params":{"x":"${large}"},"jsonrpc":"2.0","id":"last"}`,
+      `{"a":"${large}"}`,
+      '[]',
+    ]) {
       agent.write(line);
     }
-    const large = 'x'.repeat(20_000);
-    agent.write(`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"x":"${large}"}}`);
-    agent.write(`{"method":"tools/call","params":{"x":"${large}"},"jsonrpc":"2.0","id":"last"}`);
-    agent.write(`{"a":"${large}"}`);
     await agent.names();
     const errors = text(agent)
+      .slice(before)
       .split('\n')
       .filter((line) => line.includes('"error"'))
       .map((line) => JSON.parse(line) as { id?: unknown; error: { code: number; data: { code: string } } });
     expect(errors.map(({ id, error }) => [id, error.code, error.data.code])).toEqual([
       [undefined, -32700, 'PARSE_FAILED'],
       [undefined, -32600, 'REQUEST_INVALID'],
-      [undefined, -32600, 'REQUEST_INVALID'],
       [5, -32600, 'REQUEST_INVALID'],
       ['first', -32600, 'BODY_TOO_LARGE'],
       ['last', -32600, 'BODY_TOO_LARGE'],
       [undefined, -32600, 'BODY_TOO_LARGE'],
+      [undefined, -32600, 'REQUEST_INVALID'],
     ]);
+  });
+
+  it('sees nothing but messages on stdout, and the log on stderr', async () => {
+    await expect.poll(() => agent.stderr()).toContain('"level"');
+    expect(agent.noise).toEqual([]);
   });
 
   it('ends it by closing its end: exit code 0, and no process is left', async () => {
@@ -161,8 +173,8 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
   });
 
   it('still gets the answers to what it asked before it closed its end', async () => {
-    await using here = await scene({ era });
-    const { agent, up } = here;
+    await using other = await scene({ era });
+    const { agent, up } = other;
     await agent.names();
     const { done } = agent.begin('tools/call', call('slow'));
     await up.untilReceived('tools/call');
@@ -183,24 +195,6 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
     expect(await agent.exit).toBe(0);
     await untilAllGone(children);
     expect(text(agent)).not.toContain('the slow one');
-  });
-
-  it('sees logs on stderr only', async () => {
-    await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
-    const command = await patchbay({ upstreams: { up: up.config } }, '--log-level', 'trace');
-    await using agent = await connectPipe(command, { era });
-    await agent.names();
-    await expect.poll(() => agent.stderr()).toContain('"level"');
-    expect(agent.noise).toEqual([]);
-  });
-
-  it('gets the names and the upstream that the command line says', async () => {
-    await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
-    const config = { upstreams: { up: up.config } };
-    await using strict = await connectPipe(await patchbay(config, '--names', 'strict'), { era });
-    expect(await strict.names()).toEqual(['up__echo']);
-    await using alone = await connectPipe(await patchbay(config, '--upstream', 'up'), { era });
-    expect(await alone.names()).toEqual(['echo']);
   });
 });
 
@@ -268,6 +262,23 @@ describe('a modern client over a pipe', () => {
     const bare = { _meta: { [META.capabilities]: null } };
     expect((await agent.begin('server/discover', bare).done).error).toMatchObject({ code: -32602 });
     expect((await agent.begin('ping').done).error).toMatchObject({ code: -32601 });
+  });
+});
+
+describe('the command line', () => {
+  it('chooses the style of the names, and one upstream alone', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
+    const config = { upstreams: { up: up.config } };
+    await using strict = await connectPipe(await patchbay(config, '--names', 'strict'), { era: 'modern' });
+    expect(await strict.names()).toEqual(['up__echo']);
+    await using alone = await connectPipe(await patchbay(config, '--upstream', 'up'), { era: 'modern' });
+    expect(await alone.names()).toEqual(['echo']);
+    await using wrong = await connectPipe(await patchbay(config, '--upstream', 'down'), {
+      era: 'modern',
+      greet: false,
+    });
+    expect(await wrong.exit).toBe(2);
+    expect(wrong.stderr()).toContain('"down"');
   });
 });
 

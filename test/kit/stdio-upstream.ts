@@ -70,8 +70,11 @@ export async function startStdioUpstream(
     socket.on(
       'data',
       lineReader((line) => {
-        const message = JSON.parse(line) as FromChild;
-        if ('hello' in message) {
+        const message = parsed(line);
+        if (message === undefined) {
+          // A stranger: some gateway that keeps trying a port which is ours by now.
+          socket.destroy();
+        } else if ('hello' in message) {
           child = { pid: message.hello.pid, socket };
           children.add(child);
           pids.push(child.pid);
@@ -94,8 +97,12 @@ export async function startStdioUpstream(
         const number = runs;
         runs += 1;
         return new Promise((resolve) => {
-          answers.set(number, resolve);
-          socket.once('close', () => resolve(undefined));
+          const gone = () => resolve(undefined);
+          socket.once('close', gone);
+          answers.set(number, (value) => {
+            socket.off('close', gone);
+            resolve(value);
+          });
           tell(socket, { run: number, command });
         });
       }),
@@ -179,4 +186,12 @@ export async function startStdioUpstream(
       await closed;
     },
   };
+}
+
+function parsed(line: string): FromChild | undefined {
+  try {
+    return JSON.parse(line) as FromChild;
+  } catch {
+    return undefined;
+  }
 }
