@@ -8,6 +8,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Patience of `expect.poll`: how long something may take on a loaded machine, not how long it should.
+    expect: { poll: { timeout: 15_000 } },
     reporters: process.env['CI'] ? ['default', './test/kit/closing-line.ts'] : ['default'],
   },
 });

@@ -119,7 +119,7 @@ export class Link {
     this.#move('draining');
     const connection = this.#connection;
     this.#connection = undefined;
-    await connection?.close(graceMs);
+    await connection?.close(Math.min(graceMs, this.#options.settings.stop.grace));
     await this.#connecting;
     this.#move('off');
   }

@@ -105,7 +105,7 @@ export class Pool {
       members.map(async (member) => {
         member.cancelIdle();
         const connection = await member.opened.catch(() => undefined);
-        await connection?.close(graceMs);
+        await connection?.close(Math.min(graceMs, this.#options.settings.stop.grace));
       }),
     );
   }

@@ -56,7 +56,13 @@ async function entryOf(
     return { ...common, command, args };
   }
   const port = (await processes.get(processId(row)))?.first['port'];
-  const path = row.carrier === 'sse' && row.sdk !== 'go' ? 'sse' : 'mcp';
   const transport = row.carrier === 'sse' ? 'sse' : 'streamable-http';
-  return { ...common, transport, url: `http://127.0.0.1:${port}/${path}` };
+  return { ...common, transport, url: `http://127.0.0.1:${port}/${pathOf(row)}` };
+}
+
+function pathOf({ carrier, sdk, era }: ServerRow): string {
+  if (carrier === 'sse') {
+    return 'sse';
+  }
+  return sdk === 'go' && era === 'modern' ? 'stateless' : 'mcp';
 }

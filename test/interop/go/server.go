@@ -41,9 +41,13 @@ func serve(ctx context.Context, id, carrier string) error {
 		return server.Run(ctx, &mcp.StdioTransport{})
 	}
 	get := func(*http.Request) *mcp.Server { return server }
-	var handler http.Handler = mcp.NewStreamableHTTPHandler(get, nil)
+	handler := http.NewServeMux()
 	if carrier == "sse" {
-		handler = mcp.NewSSEHandler(get, nil)
+		handler.Handle("/sse", mcp.NewSSEHandler(get, nil))
+	} else {
+		// With sessions it speaks the old era only, without them it cannot ask clients of that era.
+		handler.Handle("/mcp", mcp.NewStreamableHTTPHandler(get, nil))
+		handler.Handle("/stateless", mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true}))
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
     Completion,
     CreateMessageResult,
@@ -58,7 +59,7 @@ def greet(name: str, times: int = 1) -> Greeting:
 @server.tool()
 def fail(reason: str) -> Greeting:
     """Fails as a tool does."""
-    raise ValueError(reason)
+    raise ToolError(reason)
 
 
 @server.tool()
