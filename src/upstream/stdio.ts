@@ -84,7 +84,7 @@ class StdioTransport implements Transport {
     if (running === undefined || this.#ended !== undefined || !running.child.stdin.writable) {
       return Promise.reject(fromPipe(undefined, upstream));
     }
-    const { child, group, inbox } = running;
+    const { child, group, inbox, stderr } = running;
     const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id !== undefined) {
       inbox.expect(id);
@@ -95,17 +95,13 @@ class StdioTransport implements Transport {
           resolve();
           return;
         }
+        if (id !== undefined) {
+          inbox.forget(id);
+        }
         // A pipe that breaks because the process ends: how it ended, and its last words, say more than the pipe does.
-        const ends = group.exited.then(() => true);
-        void Promise.race([ends, pause(LAST_OUTPUT_MS).then(() => false)]).then((ending) => {
-          if (ending) {
-            resolve(); // the end of the transport settles it
-            return;
-          }
-          if (id !== undefined) {
-            inbox.forget(id);
-          }
-          reject(fromPipe(error, upstream));
+        void Promise.race([group.exited, pause(LAST_OUTPUT_MS)]).then((exit) => {
+          const ended = exit === undefined ? undefined : this.#reason(exit, stderr.tail(), 'by itself');
+          reject(ended ?? fromPipe(error, upstream));
         });
       });
     });
