@@ -2,7 +2,7 @@ import { anybody } from './access/authenticate.ts';
 import { ANONYMOUS } from './access/principal.ts';
 import type { Log } from './base/log.ts';
 import { createSealer, type Sealer } from './base/sealed.ts';
-import { after } from './base/time.ts';
+import { after, pause } from './base/time.ts';
 import { changesSeen } from './catalog/changes-seen.ts';
 import { Store } from './catalog/store.ts';
 import { Hub } from './changes/hub.ts';
@@ -71,6 +71,8 @@ export interface StdioClient extends Pick<StdioOptions, 'input' | 'output'> {
 
 /** How often sessions that nobody uses are swept out, in ms. */
 const SWEEP_MS = 60_000;
+/** For answers that are being written when everything else has ended, in ms. */
+const LAST_ANSWERS_MS = 500;
 
 /** Builds every room and draws every arrow between them. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -246,9 +248,12 @@ function closer(rooms: {
     store.close();
     // Answers under way get the grace; then the upstreams go, which ends every call that still waits.
     const drained = front.close();
-    await Promise.race([drained, new Promise<void>((resolve) => after(grace, resolve))]);
+    await Promise.race([drained, pause(grace)]);
     parked.close();
     await fleet.close(grace);
+    // The last answers, which say that their upstream is gone, are on their way now.
+    await Promise.race([drained, pause(LAST_ANSWERS_MS)]);
+    front.cut();
     await drained;
   };
   return () => {

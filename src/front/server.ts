@@ -16,11 +16,16 @@ declare module 'fastify' {
 /** Idle keep-alive connections live longer than those of usual proxies, so that the proxy closes first (ms). */
 const KEEP_ALIVE_MS = 75_000;
 
+/** How often connections that have become idle are closed while the server closes, in ms. */
+const SWEEP_MS = 25;
+
 export interface Front {
   /** Binds the configured address and resolves with the port it listens on. Rejects when the port is taken. */
   listen(): Promise<number>;
   /** Stops accepting, ends every stream gracefully, waits for answers under way. Idempotent. */
   close(): Promise<void>;
+  /** Ends whatever connections are left, busy or not. */
+  cut(): void;
 }
 
 export function createFront(front: FrontOptions): Front {
@@ -62,8 +67,11 @@ export function createFront(front: FrontOptions): Front {
     async close() {
       const closed = server.close();
       front.streams.endAll();
-      await closed;
+      // A connection that is busy now becomes idle with its answer, and would then stay for its keep-alive time.
+      const sweeping = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS);
+      await closed.finally(() => clearInterval(sweeping));
     },
+    cut: () => server.server.closeAllConnections(),
   };
 }
 

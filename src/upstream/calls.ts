@@ -56,6 +56,8 @@ export class Calls {
   readonly #abandoned: (call: Call, why: string) => void;
   readonly #open = new Map<RpcId, Call>();
   #nextId = 1;
+  #logsUncertain = false;
+  readonly #idle: (() => void)[] = [];
 
   /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
   constructor(upstream: string, abandoned: (call: Call, why: string) => void) {
@@ -77,10 +79,13 @@ export class Calls {
           cleanup();
         }
         act();
+        this.#settled();
       }
     };
     const giveUp = (code: ErrorCode, why: string) =>
       settle(() => {
+        // Log messages of a call that was given up may still come: whose the next ones are, nobody can tell any more.
+        this.#logsUncertain ||= options.envelope.logLevel !== undefined;
         this.#abandoned(call, why);
         reject(new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) }));
       });
@@ -136,10 +141,30 @@ export class Calls {
     return calls.find((call) => !call.held) ?? calls[0];
   }
 
-  /** The one call whose client asked for log messages; undefined where none did, or several. */
-  onlyLogged(): Call | undefined {
+  /**
+   * Whose a log message is that came on a channel which many calls share, and so names no call. On one client's own
+   * connection it is that client's. A modern server writes only for requests that asked for logs, so it is clear where
+   * just one did and none was given up. Elsewhere nobody can tell, and nobody is told (case C-067).
+   */
+  logOwner(isolated: boolean, modern: boolean): Call | undefined {
+    if (isolated) {
+      return this.askable();
+    }
     const logged = [...this.#open.values()].filter((call) => call.options.envelope.logLevel !== undefined);
-    return logged.length === 1 ? logged[0] : undefined;
+    return modern && !this.#logsUncertain && logged.length === 1 ? logged[0] : undefined;
+  }
+
+  /** Resolves when no call waits any more. */
+  untilIdle(): Promise<void> {
+    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #settled(): void {
+    if (this.#open.size === 0) {
+      for (const resolve of this.#idle.splice(0)) {
+        resolve();
+      }
+    }
   }
 
   /** Settles whatever still waits. */

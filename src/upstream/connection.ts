@@ -1,6 +1,7 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { pause } from '../base/time.ts';
 import { declares } from '../protocol/capabilities.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
@@ -172,6 +173,12 @@ export class Connection {
     }
   }
 
+  /** Lets the calls under way end by themselves, each within its own limits, and closes then; `ms` at the latest. */
+  async retire(ms: number): Promise<void> {
+    await Promise.race([this.#calls.untilIdle(), pause(ms)]);
+    await this.close(0);
+  }
+
   close(graceMs: number): Promise<void> {
     return this.#transport.close(graceMs);
   }
@@ -229,7 +236,7 @@ export class Connection {
       this.#withdrawn(message.params?.['requestId']);
       return;
     }
-    const owner = this.#calls.get(origin ?? subscriptionOf(message)) ?? this.#likelyOwner(message);
+    const owner = this.#calls.get(origin ?? subscriptionOf(message)) ?? this.#logOwner(message);
     if (OWNED.has(message.method) && owner?.options.onNotice !== undefined) {
       owner.options.onNotice(message);
       return;
@@ -237,19 +244,9 @@ export class Connection {
     this.#events.notice(message);
   }
 
-  /**
-   * A log message on a channel that many calls share names no call. On one client's own connection it is that client's;
-   * a modern server writes only for requests that asked for logs, so it is clear where just one did. Elsewhere nobody
-   * can tell, and nobody is told (case C-067).
-   */
-  #likelyOwner(message: RpcNotification): Call | undefined {
-    if (message.method !== 'notifications/message') {
-      return undefined;
-    }
-    if (this.#events.question !== undefined) {
-      return this.#calls.askable();
-    }
-    return this.#terms?.era === 'modern' ? this.#calls.onlyLogged() : undefined;
+  #logOwner(message: RpcNotification): Call | undefined {
+    const [isolated, modern] = [this.#events.question !== undefined, this.#terms?.era === 'modern'];
+    return message.method === 'notifications/message' ? this.#calls.logOwner(isolated, modern) : undefined;
   }
 
   /**

@@ -144,8 +144,8 @@ export class Link {
     if (this.#connection === old) {
       this.#connection = undefined;
       this.#move('connecting');
-      // The session is gone already: nothing to say goodbye to, and no reason to wait for it.
-      void old.close(0);
+      // Other calls of the old session are about to be refused as well: each has to hear that for itself.
+      void old.retire(this.#options.settings.timeouts.call);
       await this.#connect();
     } else {
       await this.#connecting;

@@ -1,8 +1,9 @@
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { after } from '../base/time.ts';
+import { after, pause } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
+import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { LATEST_LEGACY } from '../protocol/versions.ts';
 import type { Question } from './calls.ts';
@@ -28,6 +29,8 @@ export interface PoolOptions {
   readonly transport: (sse: boolean) => Transport;
   /** Whether the URL speaks only the 2024-11-05 transport, as the shared connection found out. */
   readonly sse: () => boolean;
+  /** Notices of the server that belong to no call, such as list changes: some servers tell only the session they concern. */
+  readonly notice: (notice: RpcNotification) => void;
   readonly log: Log;
 }
 
@@ -111,27 +114,14 @@ export class Pool {
   }
 
   #open(key: string, party: Party): Member {
-    const { settings, log, transport, sse } = this.#options;
+    const { settings, log } = this.#options;
     if (this.#ending.signal.aborted) {
       throw new GatewayError('UPSTREAM_DOWN', { upstream: settings.id });
     }
     if (this.#members.size >= settings.limits.connections && !this.#evictIdle()) {
       throw new GatewayError('UPSTREAM_CONNECTIONS', { upstream: settings.id });
     }
-    const opened = establish({
-      settings: { ...settings, protocol: settings.protocol === 'auto' ? LATEST_LEGACY : settings.protocol },
-      memory: { era: 'legacy', sse: sse(), hung: false },
-      transport,
-      envelope: { clientInfo: party.info, clientCapabilities: party.capabilities },
-      log,
-      signal: this.#ending.signal,
-      events: {
-        notice: (notice) =>
-          log.debug({ method: notice.method }, 'a notice on an isolated connection was not passed on'),
-        closed: () => this.#forget(key, member),
-        question: (question) => member.party.question(question),
-      },
-    });
+    const opened = this.#established(key, party, () => member);
     const member: Member = {
       opened,
       owner: party.session ?? party.principal,
@@ -141,14 +131,34 @@ export class Pool {
     };
     this.#members.set(key, member);
     opened.then(
-      (connection) => {
-        // Its questions may come on that stream; list changes are heard on the shared connection.
-        connection.listen(() => {});
-        log.info({ version: connection.terms.version, open: this.size }, 'isolated connection opened');
-      },
+      (connection) =>
+        log.info({ version: connection.terms.version, open: this.size }, 'isolated connection opened'),
       () => this.#forget(key, member), // whoever waits for it hears why
     );
     return member;
+  }
+
+  /** Opened, and able to hear: a server may ask on its stream of notices as soon as the first call has come. */
+  async #established(key: string, party: Party, member: () => Member): Promise<Connection> {
+    const { settings, log, transport, sse, notice } = this.#options;
+    const connection = await establish({
+      settings: { ...settings, protocol: settings.protocol === 'auto' ? LATEST_LEGACY : settings.protocol },
+      memory: { era: 'legacy', sse: sse(), hung: false },
+      transport,
+      envelope: { clientInfo: party.info, clientCapabilities: party.capabilities },
+      log,
+      signal: this.#ending.signal,
+      events: {
+        notice,
+        closed: () => this.#forget(key, member()),
+        question: (question) => member().party.question(question),
+      },
+    });
+    await Promise.race([
+      new Promise<void>((resolve) => connection.listen(resolve)),
+      pause(settings.timeouts.probe),
+    ]);
+    return connection;
   }
 
   #evictIdle(): boolean {

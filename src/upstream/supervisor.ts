@@ -18,7 +18,7 @@ export class Supervisor {
     this.link = new Link(options);
     this.#settings = options.settings;
     this.#lane = new PQueue({ concurrency: options.settings.limits.concurrency });
-    this.#pool = new Pool({ ...options, sse: () => this.link.sse });
+    this.#pool = new Pool({ ...options, sse: () => this.link.sse, notice: options.events.notice });
   }
 
   /**
@@ -47,8 +47,10 @@ export class Supervisor {
     party: Party,
   ): Promise<JsonObject> {
     const { terms } = await this.link.connection();
-    const legacy = terms.era === 'legacy' || (terms.alsoLegacy && party.era === 'legacy');
-    if (this.#settings.isolation === 'shared' || !legacy) {
+    const { isolation, protocol } = this.#settings;
+    const inItsEra = protocol === 'auto' && terms.alsoLegacy && party.era === 'legacy';
+    const legacy = terms.era === 'legacy' || inItsEra;
+    if (isolation === 'shared' || !legacy) {
       const { onQuestion: _nobodyToAsk, ...shared } = options;
       return this.request(method, params, shared);
     }
@@ -89,11 +91,27 @@ export class Supervisor {
       }
       if (thrown.code === 'UPSTREAM_SESSION') {
         // The upstream refused before it acted: a new session, and once more (case C-039).
-        const renewed = await this.link.renew(connection);
-        return renewed.request(method, params, options);
+        return this.#again(await this.link.renew(connection), method, params, options);
       }
       if (thrown.code === 'UPSTREAM_DOWN' && connection.ended === undefined) {
         this.link.lose(connection, thrown);
+      }
+      throw thrown;
+    }
+  }
+
+  /** The repeat on a new session. A server that refuses that one as well is treated as lost: tried again later. */
+  async #again(
+    renewed: Connection,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<JsonObject> {
+    try {
+      return await renewed.request(method, params, options);
+    } catch (thrown) {
+      if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION') {
+        this.link.lose(renewed, thrown);
       }
       throw thrown;
     }

@@ -96,11 +96,12 @@ async function against(start: Start, suite: Suite): Promise<Report> {
 
 /**
  * The suite knows its tools by hard-coded names, hence no namespace. Questions of a server of the `initialize` era need
- * an owner, hence the isolation. The neighbour has the same names and resources, and must not get in the way.
+ * an owner, hence the isolation. The neighbour has the same names and resources, and must not get in the way; methods of
+ * an extension that two servers have would have no owner, so it has none.
  */
 async function throughGateway(start: Start, suite: Suite): Promise<Report> {
   await using fixture = await start();
-  await using neighbour = await startFixture('dual');
+  await using neighbour = await startFixture('dual', { skills: false });
   await using gateway = await startGateway({
     upstreams: {
       reference: { url: fixture.url, namespace: '', isolation: 'session' },

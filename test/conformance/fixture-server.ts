@@ -53,10 +53,12 @@ const SKILLS = {
 /** How long a client waits before it comes back to a stream that was closed on it, in ms. */
 const RETRY_MS = 200;
 
-export async function startFixture(era: FixtureEra): Promise<Fixture> {
+/** `skills`: whether it has the skills extension too. */
+export async function startFixture(era: FixtureEra, { skills = true } = {}): Promise<Fixture> {
   const extras = new Extras();
-  const skills = await SkillCatalog.load(memorySkillFiles(SKILLS), { pageSize: 1 });
-  const make = () => build(extras, skills);
+  const files = memorySkillFiles(SKILLS);
+  const catalog = skills ? await SkillCatalog.load(files, { pageSize: 1 }) : undefined;
+  const make = () => build(extras, catalog);
   const modern = createMcpHandler(() => make().server, { legacy: 'reject' });
   extras.listeners.add((kind) =>
     kind === 'tools' ? modern.notify.toolsChanged() : modern.notify.promptsChanged(),
@@ -81,7 +83,7 @@ interface Instance {
   readonly sync: (kind: Kind) => void;
 }
 
-function build(extras: Extras, skills: SkillCatalog): Instance {
+function build(extras: Extras, skills: SkillCatalog | undefined): Instance {
   const changing = { listChanged: true };
   const server = new McpServer(
     { name: 'conformance-fixture', version: '1.0.0' },
@@ -109,7 +111,7 @@ function build(extras: Extras, skills: SkillCatalog): Instance {
   }
   server.server.setRequestHandler('resources/subscribe', () => ({}));
   server.server.setRequestHandler('resources/unsubscribe', () => ({}));
-  skills.attach(server);
+  skills?.attach(server);
   return { server, sync: extraItems(server, extras) };
 }
 

@@ -27,23 +27,21 @@ interface Requirements {
   readonly client: readonly string[];
 }
 
-const PACKAGE = '@modelcontextprotocol/conformance';
 /** Longer than any run takes; it hangs then. */
 const LONGEST_MS = 300_000;
 
-function folder(): string {
-  const given = process.env['PATCHBAY_CONFORMANCE'];
-  return given ?? dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`));
-}
+const FOLDER = dirname(
+  createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json'),
+);
 
 /** Version of the suite. */
 export function suiteVersion(): string {
-  return JSON.parse(readFileSync(join(folder(), 'package.json'), 'utf8')).version;
+  return JSON.parse(readFileSync(join(FOLDER, 'package.json'), 'utf8')).version;
 }
 
 /** What a release demands, or undefined where the suite has no such set. */
 export function requirements(version: string): Requirements | undefined {
-  const file = join(folder(), 'requirements', `${version}.yaml`);
+  const file = join(FOLDER, 'requirements', `${version}.yaml`);
   return existsSync(file) ? (parse(readFileSync(file, 'utf8')) as Requirements) : undefined;
 }
 
@@ -106,7 +104,7 @@ function explained(report: Report, said: string): Report {
 const lastLines = (text: string) => text.trim().split('\n').slice(-12).join('\n');
 
 function start(args: readonly string[]): Promise<{ said: string; code: number | null }> {
-  const suite = join(folder(), 'dist', 'index.js');
+  const suite = join(FOLDER, 'dist', 'index.js');
   return ended(spawn(process.execPath, [suite, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 

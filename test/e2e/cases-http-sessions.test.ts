@@ -9,105 +9,99 @@ import type { Script } from '../kit/upstream.ts';
 
 const LEGACY: Script = { id: 'up', era: 'legacy', tools: ['echo', 'slow'] };
 
-describe.each(AGENTS)('C-039: an upstream ends its session; a $era client', ({ connect }) => {
-  let up: ScriptedHttp;
-  let other: ScriptedHttp;
-  let gateway: StartedGateway;
-  let agent: Agent;
+/** With a stream of notices its end is heard; without one only calls find out. */
+const STREAMS = AGENTS.flatMap((client) => [
+  { ...client, getStream: true },
+  { ...client, getStream: false },
+]);
 
-  beforeAll(async () => {
-    up = await startHttpUpstream(LEGACY);
-    other = await startHttpUpstream({ ...LEGACY, id: 'other' });
-    const restart = { base: '20ms', cap: '50ms' };
-    gateway = await startGateway({ upstreams: { up: { ...up.config, restart }, other: other.config } });
-    await gateway.gateway.settled();
-    agent = await connect(gateway.url);
-  });
+describe.each(STREAMS)(
+  'C-039: an upstream (stream of notices: $getStream) ends its session; a $era client',
+  ({ connect, getStream }) => {
+    let up: ScriptedHttp;
+    let other: ScriptedHttp;
+    let gateway: StartedGateway;
+    let agent: Agent;
 
-  afterAll(async () => {
-    await agent?.[Symbol.asyncDispose]();
-    await gateway?.close();
-    await up?.[Symbol.asyncDispose]();
-    await other?.[Symbol.asyncDispose]();
-  });
+    beforeAll(async () => {
+      up = await startHttpUpstream({ ...LEGACY, http: { getStream } });
+      other = await startHttpUpstream({ ...LEGACY, id: 'other' });
+      const restart = { base: '20ms', cap: '50ms' };
+      gateway = await startGateway({ upstreams: { up: { ...up.config, restart }, other: other.config } });
+      await gateway.gateway.settled();
+      agent = await connect(gateway.url);
+    });
 
-  const calls = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, n) => agent.call('up.echo', { n })));
-  const opened = (after: number) =>
-    up.received.slice(after).filter(({ method }) => method === 'initialize').length;
-  const ready = () =>
-    expect
-      .poll(() => gateway.gateway.readiness().upstreams['up'], { timeout: 10_000 })
-      .toMatchObject({ state: 'ready' });
+    afterAll(async () => {
+      await agent?.[Symbol.asyncDispose]();
+      await gateway?.close();
+      await up?.[Symbol.asyncDispose]();
+      await other?.[Symbol.asyncDispose]();
+    });
 
-  /** Session ids that the upstream refused, and whether any was sent again after it had been refused. */
-  const sentAgain = (old: string, after: number) =>
-    up.received.slice(after).filter(({ headers }) => headers['mcp-session-id'] === old).length;
+    const calls = (count: number) =>
+      Promise.all(Array.from({ length: count }, (_, n) => agent.call('up.echo', { n })));
+    const opened = (after: number) =>
+      up.received.slice(after).filter(({ method }) => method === 'initialize').length;
+    const ready = () =>
+      expect
+        .poll(() => gateway.gateway.readiness().upstreams['up'], { timeout: 10_000 })
+        .toMatchObject({ state: 'ready' });
 
-  it('gets ordinary results from ten calls at once: one new session, lists read again, nothing twice', async () => {
-    await ready();
-    const [old = ''] = up.sessions;
-    await up.setTools(['echo', 'slow', 'new']);
-    const after = up.mark();
-    // The stream of notices stays: only calls can find out.
-    await up.change({ faults: [{ on: 'tools/call', times: 10, do: { status: 404 } }] });
-    const answers = await calls(10);
-    expect(answers.map(({ structured }) => structured)).toEqual(answers.map((_, n) => ({ n })));
-    expect(opened(after)).toBe(1);
-    expect(up.count('tools/call', ({ n, params }) => n >= after && params['name'] === 'echo')).toBe(20);
-    await agent.untilNames((names) => names.includes('up.new'));
-    const next = up.mark();
-    expect((await agent.call('up.new', { a: 1 })).structured).toEqual({ a: 1 });
-    expect(sentAgain(old, next)).toBe(0);
-    expect(up.sessions).not.toContain(old);
-    await up.change({ faults: [] });
-    await ready();
-  });
+    it('gets ordinary results from ten calls at once: one new session, lists read again', async () => {
+      await ready();
+      const [old = ''] = up.sessions;
+      await up.setTools(['echo', 'slow', 'new']);
+      const after = up.mark();
+      up.forgetSessions();
+      const answers = await calls(10);
+      expect(answers.map(({ structured }) => structured)).toEqual(answers.map((_, n) => ({ n })));
+      expect(opened(after)).toBe(1);
+      await agent.untilNames((names) => names.includes('up.new'));
+      const next = up.mark();
+      expect((await agent.call('up.new', { a: 1 })).structured).toEqual({ a: 1 });
+      const sent = up.received.slice(next).map(({ headers }) => headers['mcp-session-id']);
+      expect(sent).not.toContain(old);
+      await ready();
+    });
 
-  it('gets an ordinary result when all sessions were forgotten', async () => {
-    await ready();
-    const after = up.mark();
-    up.forgetSessions();
-    expect((await calls(3)).map(({ structured }) => structured)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
-    expect(opened(after)).toBe(1);
-    await ready();
-  });
+    it.each([
+      { title: 'with words', body: 'Bad Request: no valid session ID provided' },
+      {
+        title: 'as JSON-RPC',
+        body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Session expired' } },
+      },
+    ])('gets an ordinary result from one that says 400 $title', async ({ body }) => {
+      await ready();
+      const after = up.mark();
+      await up.change({ faults: [{ on: 'tools/call', times: 1, do: { status: 400, body } }] });
+      expect((await calls(1))[0]?.structured).toEqual({ n: 0 });
+      expect(opened(after)).toBe(1);
+    });
 
-  it.each([
-    { title: 'with words', body: 'Bad Request: no valid session ID provided' },
-    {
-      title: 'as JSON-RPC',
-      body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Session expired' } },
-    },
-  ])('gets an ordinary result from one that says 400 $title', async ({ body }) => {
-    await ready();
-    const after = up.mark();
-    await up.change({ faults: [{ on: 'tools/call', times: 1, do: { status: 400, body } }] });
-    expect((await calls(1))[0]?.structured).toEqual({ n: 0 });
-    expect(opened(after)).toBe(1);
-  });
+    it('gets one error naming the server when the new session is refused too, and is served later', async () => {
+      await ready();
+      const after = up.mark();
+      await up.change({ faults: [{ on: 'tools/call', do: { status: 404 } }] });
+      const { result } = await agent.request('tools/call', { name: 'up.echo', arguments: {} });
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^\[up\] /) }] });
+      const asked = up.received.slice(after).filter(({ method }) => method === 'tools/call');
+      expect(asked).toHaveLength(2);
+      await up.change({ faults: [] });
+      await expect
+        .poll(() => agent.request('tools/call', { name: 'up.echo', arguments: { n: 9 } }), {
+          timeout: 10_000,
+        })
+        .toMatchObject({ result: { structuredContent: { n: 9 } } });
+    });
 
-  it('gets one error naming the server when the new session is refused too', async () => {
-    await ready();
-    const after = up.mark();
-    await up.change({ faults: [{ on: 'tools/call', do: { status: 404 } }] });
-    const { result } = await agent.request('tools/call', { name: 'up.echo', arguments: {} });
-    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^\[up\] /) }] });
-    const asked = up.received.slice(after).filter(({ method }) => method === 'tools/call').length;
-    expect(asked).toBe(2);
-    expect(opened(after)).toBeLessThanOrEqual(2);
-    await up.change({ faults: [] });
-    await expect
-      .poll(async () => (await agent.call('up.echo', { n: 9 })).structured, { timeout: 10_000 })
-      .toEqual({ n: 9 });
-  });
-
-  it('never disturbed the other server by all that', async () => {
-    expect(other.count('initialize')).toBe(1);
-    expect(other.sessions).toHaveLength(1);
-    expect((await agent.call('other.echo', { n: 1 })).structured).toEqual({ n: 1 });
-  });
-});
+    it('never disturbed the other server by all that', async () => {
+      expect(other.count('initialize')).toBe(1);
+      expect(other.sessions).toHaveLength(1);
+      expect((await agent.call('other.echo', { n: 1 })).structured).toEqual({ n: 1 });
+    });
+  },
+);
 
 it('C-039: 404 from a server without sessions is an error of that call, and no reason for a new handshake', async () => {
   await using up = await startHttpUpstream({ ...LEGACY, http: { sessions: false } });
@@ -151,24 +145,26 @@ describe('C-040: session ids that nobody knows', () => {
     const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
     for (const body of [list, notice, { jsonrpc: '2.0', id: 5, result: {} }]) {
       const { status, headers } = await agent.post(body, stale);
-      expect([status, headers['content-type']]).toEqual([404, 'application/json']);
+      expect([status, headers['content-type']]).toEqual([404, expect.stringMatching(/^application\/json/)]);
     }
-    expect(await agent.post(list, stale)).toMatchObject({ error: { code: -32600 } });
+    expect(await agent.post(list, stale)).toMatchObject({ messages: [{ error: { code: -32600 } }] });
     expect((await agent.http('GET', stale).done).status).toBe(404);
     expect((await agent.http('DELETE', stale).done).status).toBe(404);
     expect((await agent.post(list)).status).toBe(400);
-    expect(await agent.post(list)).toMatchObject({
-      error: { message: expect.stringContaining('initialize') },
-    });
+    const { messages } = await agent.post(list);
+    expect(messages).toMatchObject([{ id: 1, error: { message: expect.stringContaining('initialize') } }]);
   });
 
   it('a fresh session for an initialize that carries one', async () => {
     await using agent = await connectLegacy(gateway.url, { greet: false });
-    const { status, headers, result } = await agent.post(hello, stale);
-    expect([status, result?.['protocolVersion']]).toEqual([200, '2025-11-25']);
+    const { status, headers, messages } = await agent.post(hello, stale);
+    expect([status, messages]).toMatchObject([200, [{ id: 0, result: { protocolVersion: '2025-11-25' } }]]);
     const fresh = { 'mcp-session-id': headers['mcp-session-id'] ?? '' };
     expect(fresh['mcp-session-id']).not.toBe(stale['mcp-session-id']);
-    expect(await agent.post(list, fresh)).toMatchObject({ status: 200, result: { tools: [{}, {}] } });
+    expect(await agent.post(list, fresh)).toMatchObject({
+      status: 200,
+      messages: [{ id: 1, result: { tools: [{}, {}] } }],
+    });
   });
 
   it('a modern request is served, whatever session it names', async () => {
@@ -209,7 +205,8 @@ describe('C-049: sessions that the gateway opened for its clients', () => {
     'end when the client ends its own, when it has been idle, and at the end (DELETE offered: $deletes)',
     async ({ deletes }) => {
       await using up = await startHttpUpstream({ ...LEGACY, http: { deletes } });
-      const config = { ...up.config, isolation: 'session', timeouts: { idle: '300ms' } };
+      const limits = { concurrency: 100 };
+      const config = { ...up.config, isolation: 'session', timeouts: { idle: '300ms' }, limits };
       await using gateway = await startGateway({ upstreams: { up: config } });
       await gateway.gateway.settled();
       const agents = await Promise.all(Array.from({ length: 20 }, () => connectLegacy(gateway.url)));

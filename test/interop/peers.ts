@@ -12,13 +12,20 @@ export interface ServerProcess {
   readonly carrier: Carrier;
 }
 
-/** One entry of the gateway's configuration: a server process, and the era it is spoken to in. */
+/** One entry of the gateway's configuration: a server process, and how it is spoken to. */
 export interface ServerRow extends ServerProcess {
   /** Id in the configuration, hence the prefix of its names. */
   readonly id: string;
+  /** Era that the gateway reaches it in. */
   readonly era: Era;
+  /** What the configuration says besides where it is. */
+  readonly config: { readonly protocol?: string; readonly isolation?: 'session' };
   /** What its resources begin with, as clients see them. */
   readonly uris: string;
+  /** Whether it can ask clients: a server of the old era only on a connection of their own. */
+  readonly asks: boolean;
+  /** Stops a call that is given up. */
+  readonly cancels: boolean;
   /** Tells of a tool that was added while it ran. */
   readonly tellsOfTools: boolean;
   /** Takes subscriptions to a resource. */
@@ -34,6 +41,9 @@ export interface ClientRow {
   readonly version: string;
 }
 
+const MODERN = '2026-07-28';
+const LEGACY = '2025-11-25';
+
 const PROCESSES: readonly ServerProcess[] = (['http', 'stdio', 'sse'] as const).flatMap((carrier) =>
   (['mcp2', 'mcp1', 'fastmcp', 'go'] as const).map((sdk) => ({ sdk, carrier })),
 );
@@ -41,26 +51,47 @@ const PROCESSES: readonly ServerProcess[] = (['http', 'stdio', 'sse'] as const).
 /** Id that a server process gives itself, the authority of its URIs. */
 export const processId = ({ sdk, carrier }: ServerProcess): string => `${sdk}-${carrier}`;
 
-const erasOf = ({ sdk, carrier }: ServerProcess): readonly Era[] =>
-  sdk === 'mcp1' || carrier === 'sse' ? ['legacy'] : ['modern', 'legacy'];
+type Way = Pick<ServerRow, 'era' | 'config'> & { readonly suffix: string };
 
-/** Everything that stands behind the gateway. The second entry of a process has its id in front of every URI. */
+/** How one process is spoken to: as it comes, in its old era, and in the era of the client. */
+function waysOf({ sdk, carrier }: ServerProcess): readonly Way[] {
+  const both = sdk !== 'mcp1' && carrier !== 'sse';
+  // Left to find out by itself, but for a server of both eras that is to be old.
+  const old = both ? { protocol: LEGACY } : {};
+  const isolated: Way = { suffix: 'old', era: 'legacy', config: { ...old, isolation: 'session' } };
+  return [
+    ...(both ? [{ suffix: 'new', era: 'modern', config: {} } as const] : []),
+    isolated,
+    // The Go SDK serves the eras at two URLs.
+    ...(both && carrier === 'http' && sdk !== 'go'
+      ? [{ suffix: 'both', era: 'modern', config: { isolation: 'session' } } as const]
+      : []),
+    ...(carrier === 'stdio' ? [{ suffix: 'shared', era: 'legacy', config: old } as const] : []),
+  ];
+}
+
+/** Everything that stands behind the gateway. All but the first entry of a process have their id in front of URIs. */
 export const SERVERS: readonly ServerRow[] = PROCESSES.flatMap((process) =>
-  erasOf(process).map((era, index) => {
-    const id = `${processId(process)}-${era}`;
+  waysOf(process).map(({ suffix, era, config }, index) => {
+    const id = `${processId(process)}-${suffix}`;
+    const isolated = 'isolation' in config;
     return {
       ...process,
       id,
       era,
+      config,
       uris: index === 0 ? `note://${processId(process)}/` : `note://${id}!${processId(process)}/`,
-      tellsOfTools: process.sdk !== 'fastmcp' || era === 'legacy',
-      takesSubscriptions: process.sdk === 'go' || (process.sdk === 'mcp2' && era === 'modern'),
+      asks: era === 'modern' || isolated,
+      // Without sessions the Go SDK does not notice that a request was given up.
+      cancels: !(process.sdk === 'go' && process.carrier === 'http' && era === 'modern'),
+      // A child of one session is not the child whose lists are read.
+      tellsOfTools: (process.sdk !== 'fastmcp' || era === 'legacy') && !(isolated && process.carrier === 'stdio'),
+      takesSubscriptions:
+        (process.sdk === 'go' || (process.sdk === 'mcp2' && era === 'modern')) &&
+        !(isolated && (process.carrier === 'stdio' || era === 'modern')),
     };
   }),
 );
-
-const MODERN = '2026-07-28';
-const LEGACY = '2025-11-25';
 
 export const CLIENTS: readonly ClientRow[] = [
   { label: 'mcp 2, left to choose', sdk: 'mcp2', mode: 'auto', version: MODERN },

@@ -44,20 +44,14 @@ async function entryOf(
   installed: Installed,
   processes: ReadonlyMap<string, Promise<PeerProcess>>,
 ): Promise<unknown> {
-  const common = {
-    // Whoever asks a server for questions must be the one who answers them.
-    isolation: 'session',
-    protocol: row.era === 'modern' ? '2026-07-28' : '2025-11-25',
-    // Interpreters start slowly where eighteen of them do so at once.
-    timeouts: { connect: '60s', probe: '60s' },
-  };
+  // Interpreters start slowly where many of them do so at once.
+  const common = { ...row.config, timeouts: { connect: '60s', probe: '60s' } };
   if (row.carrier === 'stdio') {
     const { command, args } = serverCommand(row, installed);
     return { ...common, command, args };
   }
   const port = (await processes.get(processId(row)))?.first['port'];
-  const transport = row.carrier === 'sse' ? 'sse' : 'streamable-http';
-  return { ...common, transport, url: `http://127.0.0.1:${port}/${pathOf(row)}` };
+  return { ...common, url: `http://127.0.0.1:${port}/${pathOf(row)}` };
 }
 
 function pathOf({ carrier, sdk, era }: ServerRow): string {

@@ -9,7 +9,6 @@ import fastmcp
 from fastmcp import Client
 from mcp import MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.subscriptions import event_to_notification
 from mcp.client.subscriptions import listen as open_listen
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -91,10 +90,12 @@ async def main() -> None:
                         client.session, tools_list_changed=True, resource_subscriptions=uris
                     ) as subscription:
                         opened.set_result(plain(subscription.honored))
-                        async for event in subscription:
-                            wire.say(**plain(event_to_notification(event)))
+                        async for _ in subscription:
+                            pass  # the message handler tells of it
                 except Exception as error:
-                    if not opened.done():
+                    if opened.done():
+                        wire.say(method="lost", params={"message": repr(error)})
+                    else:
                         opened.set_exception(error)
 
             listening.append(asyncio.create_task(hear()))

@@ -8,7 +8,6 @@ from typing import Any
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ListenNotSupportedError
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.subscriptions import event_to_notification
 from mcp_types import (
     CreateMessageResult,
     ElicitResult,
@@ -97,10 +96,12 @@ async def main() -> None:
                         tools_list_changed=True, resource_subscriptions=uris
                     ) as subscription:
                         opened.set_result(plain(subscription.honored))
-                        async for event in subscription:
-                            wire.say(**plain(event_to_notification(event)))
+                        async for _ in subscription:
+                            pass  # the message handler tells of it
                 except Exception as error:
-                    if not opened.done():
+                    if opened.done():
+                        wire.say(method="lost", params={"message": repr(error)})
+                    else:
                         opened.set_exception(error)
 
             try:

@@ -5,6 +5,7 @@ import sys
 import anyio
 import fastmcp
 from fastmcp import Context, FastMCP
+from fastmcp.exceptions import ToolError
 from mcp_types import (
     CreateMessageRequest,
     CreateMessageRequestParams,
@@ -62,7 +63,7 @@ def greet(name: str, times: int = 1) -> Greeting:
 @server.tool
 def fail(reason: str) -> Greeting:
     """Fails as a tool does."""
-    raise ValueError(reason)
+    raise ToolError(reason)
 
 
 @server.tool
