@@ -72,5 +72,5 @@ export function createLog(options: LogOptions): Log {
   return pino(settings, options.destination ?? pino.destination({ fd: 2, sync: false }));
 }
 
-/** A log that says nothing: for tests and for commands that print their own report. */
+/** A log that says nothing, for tests. @internal */
 export const SILENT: Log = pino({ level: 'silent' });

@@ -67,7 +67,7 @@ function asText(url: string, gateway: Gateway): string {
 }
 
 /** One line an upstream: state, what it offers, and what is wrong. */
-export function upstreamLines(readiness: Readiness): readonly string[] {
+function upstreamLines(readiness: Readiness): readonly string[] {
   const entries = Object.entries(readiness.upstreams);
   const width = Math.max(0, ...entries.map(([id]) => id.length));
   return entries.map(([id, { state, era, tools, prompts, resources, templates, lastError }]) => {

@@ -30,7 +30,7 @@ export class ConfigError extends GatewayError {
   }
 }
 
-/** One line a problem: `file:line:column path: message (did you mean "x"?)`. */
+/** One line a problem: `file:line:column path: message (did you mean "x"?)`. @internal */
 export function formatProblems(problems: readonly Problem[], file: string): string {
   return problems
     .map(({ path, line, column, message, nearest }) => {

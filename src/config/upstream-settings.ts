@@ -52,7 +52,7 @@ const common = {
   isolation: oneOf(['shared', 'user', 'session'], {
     default: 'shared',
     description:
-      'Who shares a connection to a server of the `initialize` era. `shared`: everybody, and the server has nobody to ask questions. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client. Servers of the 2026-07-28 era need none of this.',
+      'Who shares a connection to a server of the `initialize` era. `shared`: everybody, and the server has nobody to ask questions. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client. Lists are those of the shared connection all the same. Servers of the 2026-07-28 era need none of this.',
   }),
   instructions: flag(true, 'Whether its instructions become part of those of the gateway.'),
   timeouts: section(

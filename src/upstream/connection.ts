@@ -164,7 +164,7 @@ export class Connection {
     return answer;
   }
 
-  /** Sends a notification. A failure is logged: nobody waits for one. */
+  /** A failure is logged: nobody waits for a notification. */
   async notify(method: string, params?: JsonObject): Promise<void> {
     try {
       await this.#transport.send(notification(method, params));
@@ -212,10 +212,7 @@ export class Connection {
     call.resolve(message);
   }
 
-  /**
-   * On one client's own connection a question goes to the call on whose stream it came, else to the call that has
-   * waited longest, else to the client at large.
-   */
+  /** To the call on whose stream the question came, else to the likeliest, else to the client at large. */
   #answer(message: RpcRequest, origin: RpcId | undefined): void {
     const call = this.#calls.get(origin) ?? this.#calls.askable();
     this.#inquiries.answer(message, call?.options.onQuestion ?? this.#events.question, call);
@@ -245,8 +242,9 @@ export class Connection {
   }
 
   #logOwner(message: RpcNotification): Call | undefined {
-    const [isolated, modern] = [this.#events.question !== undefined, this.#terms?.era === 'modern'];
-    return message.method === 'notifications/message' ? this.#calls.logOwner(isolated, modern) : undefined;
+    const isolated = this.#events.question !== undefined;
+    const logged = message.method === 'notifications/message';
+    return logged ? this.#calls.logOwner(isolated, this.#terms?.era === 'modern') : undefined;
   }
 
   /**

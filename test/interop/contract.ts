@@ -129,7 +129,8 @@ export function proveContract(caller: () => Caller, row: ServerRow, who: string)
     it('hears of a new tool, and calls it', async () => {
       const { heard } = caller();
       const before = heard.count(CHANGED);
-      const tool = `new_for_${who}`;
+      // One process may stand behind several rows.
+      const tool = `new_for_${who}_${row.id}`;
       await call('grow', { name: tool });
       await heard.until(() => heard.count(CHANGED) > before || undefined, 'a notice of change');
       const names = async () => (await caller().items('tools')).map((item) => item['name']);
