@@ -84,12 +84,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const hello = new Hello({ fleet, settings, serverInfo });
   const { relay, parked } = requestFlow({ fleet, store, updates, taskUpdates, hello, settings, sealer });
   const sessions = new Sessions(sealer, settings.sessions);
-  const startedAt = Date.now();
   const status = () =>
     readiness({
       statuses: fleet.statuses(),
       // One that hangs must not keep the others from being used: a first list stops waiting for it as well.
-      tried: (id) => !fleet.isPending(id) || Date.now() - startedAt > settings.lists.firstWait,
+      tried: (id) => !fleet.isPending(id) || fleet.age > settings.lists.firstWait,
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
     });

@@ -23,7 +23,7 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   const url = urlOf(settings, port);
   log.info({ url, upstreams: gateway.fleet.ids.length }, 'listening');
   if (gateway.fleet.ids.length === 0) {
-    log.warn('no upstream is configured: every list is empty');
+    log.warn('no upstream is configured: there is nothing to offer');
   }
   const found = gateway
     .settled()

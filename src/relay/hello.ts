@@ -84,6 +84,11 @@ export class Hello {
     return { result, hints: { ttlMs, scope: 'private' } };
   }
 
+  /** How long an answer may still wait for first catalogs, in ms: a server that hangs holds nobody up for long. */
+  patience(): number {
+    return Math.max(0, this.#settings.lists.firstWait - this.#fleet.age);
+  }
+
   /** The era in which the upstream is spoken to, while it can be. */
   eraOf(upstream: string): Era | undefined {
     return this.#fleet.terms(upstream)?.era;

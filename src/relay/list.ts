@@ -38,14 +38,14 @@ export class Lists {
   }
 
   /**
-   * One page of one kind. A first list waits for the first catalogs at most `lists.firstWait`, then serves what is
-   * there. Throws METHOD_UNKNOWN where no server here has the kind, CURSOR_INVALID for a cursor that is foreign,
+   * One page of one kind. A list waits for first catalogs until the gateway is `lists.firstWait` old, then serves
+   * what is there. Throws METHOD_UNKNOWN where no server here has the kind, CURSOR_INVALID for a cursor that is foreign,
    * forged or outdated.
    */
   async page(kind: Kind, params: JsonObject | undefined, context: RequestContext): Promise<Page> {
     const { store, hello, settings } = this.#options;
     const visible = hello.visible(context.entrance);
-    await store.settled(visible, settings.lists.firstWait);
+    await store.settled(visible, hello.patience());
     const { capability, member } = KIND_FACTS[kind];
     if (!hello.lists(context.entrance, capability)) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });

@@ -103,8 +103,8 @@ export class Lookup {
    * principal, then the only server here that has resources at all. Throws URI_UNKNOWN with the URI in `data`.
    */
   async resource(uri: string, context: RequestContext): Promise<ResourceRoute> {
-    const { hello, seen, store, settings } = this.#options;
-    await store.settled(hello.visible(context.entrance), settings.lists.firstWait);
+    const { hello, seen, store } = this.#options;
+    await store.settled(hello.visible(context.entrance), hello.patience());
     const view = viewOf(store.current, context.entrance.selection);
     const route = view.resource(uri) ?? seen.find(context.principal, uri);
     const visible = hello.visible(context.entrance);

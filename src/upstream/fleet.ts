@@ -41,6 +41,8 @@ export class Fleet {
   readonly #supervisors = new Map<string, Supervisor>();
   readonly #settings: Readonly<Record<string, UpstreamSettings>>;
 
+  #startedAt: number | undefined;
+
   constructor(options: FleetOptions) {
     this.#settings = options.upstreams;
     // The gateway's own traffic announces no capabilities: nobody could answer (case C-070).
@@ -66,9 +68,15 @@ export class Fleet {
 
   /** Starts every enabled upstream at once; returns without waiting for any. */
   start(): void {
+    this.#startedAt = Date.now();
     for (const supervisor of this.#supervisors.values()) {
       supervisor.link.start();
     }
+  }
+
+  /** ms since all of them were started; 0 before. */
+  get age(): number {
+    return this.#startedAt === undefined ? 0 : Date.now() - this.#startedAt;
   }
 
   /** Ids of the enabled upstreams, in the order of the configuration. */
