@@ -77,7 +77,13 @@ export function createFront(front: FrontOptions): Front {
 
 /** Host and Origin first, then preflight, before any work and before sign-in. */
 function guard(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): FastifyReply | undefined {
-  const { refusal, headers } = judgeRequest(request.headers, rule);
+  // Node takes the first of several Host headers; a proxy before it may have taken another (RFC 9112, 3.2).
+  const { host } = request.raw.headersDistinct;
+  const ambiguous = host !== undefined && host.length > 1;
+  const { refusal, headers } = judgeRequest(
+    ambiguous ? { ...request.headers, host: undefined } : request.headers,
+    rule,
+  );
   request.corsHeaders = headers;
   reply.headers(headers);
   if (refusal !== undefined) {
