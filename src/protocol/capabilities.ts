@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objectAt } from '../base/json.ts';
-import { extensionsOf } from './extensions.ts';
+import { APPS, extensionsOf, TASKS } from './extensions.ts';
 import { KIND_FACTS, type Kind } from './model.ts';
 
 /** Server capabilities as an upstream declared them: read member by member, never trusted to be well formed. */
@@ -53,8 +53,18 @@ export function legacyTasks(servers: readonly ServerCapabilities[]): JsonObject 
   return some ? { tasks: { cancel: {}, requests: { tools: { call: {} } } } } : {};
 }
 
-/** The union of what the servers extend the protocol by; of two settings for one extension the first one's hold. */
+/**
+ * What the servers extend the protocol by, as far as it can be carried: tasks and apps of any number of them, any other
+ * extension of one only, since its methods would have more than one owner.
+ */
 function extensions(servers: readonly ServerCapabilities[]): JsonObject {
-  const all = Object.assign({}, ...servers.toReversed().map(extensionsOf));
-  return Object.keys(all).length === 0 ? {} : { extensions: all };
+  const declared = servers.map(extensionsOf);
+  const carried = Object.assign({}, ...declared.toReversed());
+  for (const id of Object.keys(carried)) {
+    const owners = declared.filter((each) => Object.hasOwn(each, id));
+    if (owners.length > 1 && id !== TASKS && id !== APPS) {
+      delete carried[id];
+    }
+  }
+  return Object.keys(carried).length === 0 ? {} : { extensions: carried };
 }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, objectAt } from '../base/json.ts';
 /** Tasks (SEP-2663). */
 export const TASKS = 'io.modelcontextprotocol/tasks';
 /** MCP Apps (SEP-1865). Its declaration tells a server what the client can show; servers need not declare it. */
-const APPS = 'io.modelcontextprotocol/ui';
+export const APPS = 'io.modelcontextprotocol/ui';
 
 /** The extensions in declared capabilities, by identifier. */
 export function extensionsOf(capabilities: unknown): JsonObject {

@@ -48,7 +48,7 @@ export async function keepListening(listening: Listening): Promise<void> {
     if (signal.aborted) {
       return;
     }
-    if (outcome.kind === 'missing' && opened) {
+    if (outcome.kind !== 'ended' && opened) {
       listening.gone();
       return;
     }

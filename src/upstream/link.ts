@@ -43,6 +43,12 @@ export interface LinkOptions {
   readonly log: Log;
 }
 
+/**
+ * For the answer to the GET of a stream of notices, in ms. The server has it by then; some, and some proxies, hold its
+ * headers back until there is something to say.
+ */
+export const STREAM_HEADERS_MS = 250;
+
 /** A server that stayed up this long has recovered: the next crash starts the back-off anew (case C-033). */
 const STABLE_MS = 30_000;
 
@@ -219,7 +225,7 @@ export class Link {
 
   /** The lists are read once notices of change can be heard, or after a while where the stream does not come. */
   #listen(connection: Connection, read: () => void): void {
-    const cancel = after(this.#options.settings.timeouts.probe, read);
+    const cancel = after(STREAM_HEADERS_MS, read);
     connection.listen(() => {
       cancel();
       read();
@@ -235,6 +241,12 @@ export class Link {
     } else {
       this.lose(connection, reason);
     }
+  }
+
+  /** The server has changed its era under this connection, as a redeploy can do: asked anew which it speaks (C-098). */
+  mistaken(connection: Connection, reason: GatewayError): void {
+    this.#memory.era = undefined;
+    this.lose(connection, reason);
   }
 
   /** This connection is of no use any more. One that was replaced already is nobody's concern. */

@@ -1,6 +1,7 @@
-import type { GatewayError } from '../base/errors.ts';
+import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { RpcErrorObject } from '../protocol/json-rpc.ts';
+import type { Era } from '../protocol/model.ts';
 import { eraOf, isLegacy, mutualModern } from '../protocol/versions.ts';
 
 /** What came back for the probe, a modern `server/discover`. */
@@ -24,6 +25,8 @@ export type Verdict =
 
 /** Codes that only a modern server sends (spec 2026-07-28: basic/index, Error Codes). */
 const VERSION_UNSUPPORTED = -32022;
+/** With which the SDKs' legacy servers refuse what comes outside a session. */
+const SDK_REFUSAL = -32000;
 const MODERN_CODES: ReadonlySet<number> = new Set([-32020, -32021, VERSION_UNSUPPORTED]);
 
 /** Statuses with which legacy HTTP servers refuse a modern request (spec: streamable-http, Backward Compatibility). */
@@ -94,4 +97,19 @@ function judgeFailure(error: GatewayError): Verdict {
 /** The version a configuration forces, or undefined for `auto`. */
 export function forcedEra(protocol: string): 'modern' | 'legacy' | undefined {
   return protocol === 'auto' ? undefined : eraOf(protocol);
+}
+
+/**
+ * Whether a failed request shows that the server no longer speaks the era that was settled (case C-098): a modern error
+ * on a legacy connection, or a refusal on a modern one that asks for a handshake or a session.
+ */
+export function contradicts(era: Era, thrown: unknown): boolean {
+  if (era === 'legacy') {
+    return thrown instanceof UpstreamRpcError && MODERN_CODES.has(thrown.error.code);
+  }
+  if (thrown instanceof UpstreamRpcError) {
+    return thrown.error.code === SDK_REFUSAL && /session|initiali[sz]e/i.test(thrown.error.message);
+  }
+  const refused = thrown instanceof GatewayError && thrown.code === 'UPSTREAM_STATUS';
+  return refused && LEGACY_STATUSES.has(thrown.data?.['status']);
 }

@@ -9,6 +9,7 @@ import { LATEST_LEGACY } from '../protocol/versions.ts';
 import type { Question } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { establish } from './establish.ts';
+import { STREAM_HEADERS_MS } from './link.ts';
 import type { Transport } from './transport.ts';
 
 /** For whom a call is made, as far as it decides which connection it takes. */
@@ -156,7 +157,7 @@ export class Pool {
     });
     await Promise.race([
       new Promise<void>((resolve) => connection.listen(resolve)),
-      pause(settings.timeouts.probe),
+      pause(STREAM_HEADERS_MS),
     ]);
     return connection;
   }

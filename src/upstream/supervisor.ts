@@ -5,6 +5,7 @@ import type { CallOptions } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { inLane } from './lane.ts';
 import { Link, type LinkOptions } from './link.ts';
+import { contradicts } from './negotiate.ts';
 import { type Party, Pool } from './pool.ts';
 
 /** One upstream: its shared link, the connections that belong to single users, and the bounds of its calls. */
@@ -86,6 +87,12 @@ export class Supervisor {
       await askForLogs(connection, options);
       return await connection.request(method, params, options);
     } catch (thrown) {
+      if (this.#settings.kind === 'http' && contradicts(connection.terms.era, thrown)) {
+        this.link.mistaken(
+          connection,
+          new GatewayError('UPSTREAM_VERSION', { upstream: this.#settings.id, cause: thrown }),
+        );
+      }
       if (!(thrown instanceof GatewayError)) {
         throw thrown;
       }

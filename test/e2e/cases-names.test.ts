@@ -50,7 +50,9 @@ async function landings(agent: Agent): Promise<Record<string, string>> {
 
 /** What the log says about names of tools, one line a finding. */
 const warnings = (gateway: StartedGateway, finding: string) =>
-  gateway.logged.filter((line) => line['finding'] === finding && line['kind'] === 'tools');
+  gateway.logged.filter(
+    (line) => line['finding'] === finding && line['kind'] === 'tools' && Number(line['level']) >= 40,
+  );
 
 const unknown = (agent: Agent, name: string) =>
   agent.request('tools/call', { name, arguments: {} }).then(({ error }) => error?.code);

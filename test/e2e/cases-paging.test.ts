@@ -289,7 +289,7 @@ describe('C-019: pages of 20 over three servers with 65 tools', () => {
       await using single = await connect(`${gateway.url}/one`);
       const { next = '' } = await page(agent);
       expect(next).not.toBe('');
-      const flipped = `${next.slice(0, -2)}${next.endsWith('A') ? 'B' : 'A'}${next.slice(-1)}`;
+      const flipped = `${next.slice(0, 20)}${next[20] === 'A' ? 'B' : 'A'}${next.slice(21)}`;
       for (const cursor of ['bogus', '', '20', 20, {}, [next], true, flipped, `${next}A`, next.slice(1)]) {
         expect(await refusal(agent, cursor), JSON.stringify(cursor)).toBe(-32602);
       }

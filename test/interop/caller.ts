@@ -23,6 +23,8 @@ export interface Caller extends AsyncDisposable {
   readonly instructions: string;
   /** Notices that came, and the questions this client was asked. */
   readonly heard: Lines;
+  /** Questions that its SDK answers by itself, and does not tell of. */
+  readonly answersItself: readonly string[];
   items(kind: Kind): Promise<readonly JsonObject[]>;
   call(name: string, args?: JsonObject): Promise<Called>;
   /** Begins a call and resolves with what gives it up, once it has made progress. */
@@ -63,6 +65,7 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
     version: stringAt(first, 'version') ?? '',
     instructions: stringAt(first, 'instructions') ?? '',
     heard: lines,
+    answersItself: row.sdk === 'go' ? ['roots/list'] : [],
     async items(kind) {
       return (await ask(kind))[KIND_FACTS[kind].member] as readonly JsonObject[];
     },
@@ -127,6 +130,7 @@ export async function agentCaller(connect: Connect, url: string): Promise<Caller
     version: agent.version,
     instructions: stringAt(agent.hello, 'instructions') ?? '',
     heard,
+    answersItself: [],
     items: (kind) => agent.list(kind),
     async call(name, args = {}) {
       const { result, progress, logs } = await agent.call(name, args, { progressToken: token() });

@@ -85,7 +85,8 @@ export const SERVERS: readonly ServerRow[] = PROCESSES.flatMap((process) =>
       // Without sessions the Go SDK does not notice that a request was given up.
       cancels: !(process.sdk === 'go' && process.carrier === 'http' && era === 'modern'),
       // A child of one session is not the child whose lists are read.
-      tellsOfTools: (process.sdk !== 'fastmcp' || era === 'legacy') && !(isolated && process.carrier === 'stdio'),
+      tellsOfTools:
+        (process.sdk !== 'fastmcp' || era === 'legacy') && !(isolated && process.carrier === 'stdio'),
       takesSubscriptions:
         (process.sdk === 'go' || (process.sdk === 'mcp2' && era === 'modern')) &&
         !(isolated && (process.carrier === 'stdio' || era === 'modern')),

@@ -20,9 +20,9 @@ afterAll(async () => {
 
 it('reaches every server in the era it is configured for', () => {
   const eras = world.gateway.gateway.readiness().upstreams;
-  expect(Object.fromEntries(Object.entries(eras).map(([id, { state, era }]) => [id, `${state} ${era}`]))).toEqual(
-    Object.fromEntries(servers.map(({ id, era }) => [id, `ready ${era}`])),
-  );
+  expect(
+    Object.fromEntries(Object.entries(eras).map(([id, { state, era }]) => [id, `${state} ${era}`])),
+  ).toEqual(Object.fromEntries(servers.map(({ id, era }) => [id, `ready ${era}`])));
 });
 
 describe.each(AGENTS)('a $era client', ({ era, connect }) => {

@@ -18,7 +18,9 @@ export async function startWorld(rows: readonly ServerRow[], installed: Installe
   }
   const started = await Promise.allSettled(processes.values());
   const end = () =>
-    Promise.all(started.map((each) => (each.status === 'fulfilled' ? each.value[Symbol.asyncDispose]() : undefined)));
+    Promise.all(
+      started.map((each) => (each.status === 'fulfilled' ? each.value[Symbol.asyncDispose]() : undefined)),
+    );
   try {
     const upstreams: Record<string, unknown> = {};
     for (const row of rows) {
