@@ -7,7 +7,7 @@ export default defineConfig({
     // Peers of other languages take their packages from their registries: a run of its own, `npm run test:interop`.
     exclude: ['test/interop/**'],
     // Two cores, but most of a file is waiting for processes, sockets and deadlines.
-    maxWorkers: 4,
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Patience of `expect.poll`: how long something may take on a loaded machine, not how long it should.

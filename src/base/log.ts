@@ -33,14 +33,25 @@ export interface LogOptions {
  */
 function describeError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) {
-    return typeof thrown === 'string' ? thrown.slice(0, 500) : undefined;
+    return typeof thrown === 'string' ? cut(thrown, 500) : undefined;
+  }
+  if (thrown instanceof SyntaxError) {
+    return { type: thrown.name }; // V8 quotes the text that it could not parse, and that is somebody's (case C-095)
   }
   const code = 'code' in thrown && typeof thrown.code === 'string' ? { code: thrown.code } : {};
   const own = thrown instanceof GatewayError ? { upstream: thrown.upstream, logged: thrown.logged } : {};
   const cause =
     thrown.cause !== undefined && depth < 4 ? { cause: describeError(thrown.cause, depth + 1) } : {};
   const stack = code.code === 'INTERNAL' || (depth > 0 && !('code' in thrown)) ? { stack: thrown.stack } : {};
-  return { type: thrown.name, ...code, message: thrown.message.slice(0, 500), ...own, ...stack, ...cause };
+  return { type: thrown.name, ...code, message: cut(thrown.message, 500), ...own, ...stack, ...cause };
+}
+
+/**
+ * The beginning of a foreign text. It ends before the word that the limit falls into: half a secret would not be known
+ * for one when the line is masked.
+ */
+export function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest).replace(/\S+$/, '')}…`;
 }
 
 /** Replaces every secret, longest first, since a short one may be part of a longer one. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createLog, type LOG_LEVELS, type Log } from '../base/log.ts';
 import { release } from '../base/release.ts';
+import { literalSecrets } from '../config/literal-secrets.ts';
 import { loadSettings } from '../config/load.ts';
 import { sealingKey } from '../config/sealing-key.ts';
 import type { Settings } from '../config/settings.ts';
@@ -33,7 +34,11 @@ export async function openGateway(
   const { host, port } = options;
   const overrides = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
   const { settings, secrets } = await loadSettings(options.config, { env: io.env, overrides });
-  const log = createLog({ level: options.logLevel, readable: io.readable, secrets });
+  const log = createLog({
+    level: options.logLevel,
+    readable: io.readable,
+    secrets: [...secrets, ...literalSecrets(settings)],
+  });
   const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
   return { settings, log, gateway: createGateway({ settings, sealingKey: key, release: release(), log }) };
 }

@@ -147,10 +147,6 @@ export const streams = section(
       '2m',
       'How long a client of a session has to take up a broken stream where it was cut (`Last-Event-ID`). What it missed is kept so long; after that, as for any event that the session does not know, it gets a new stream.',
     ),
-    reconnectAfter: duration(
-      '0s',
-      'A stream of a session is closed after this long for its client to take up on a new connection, where proxies cut connections that last; 0 closes none. Only clients of 2025-11-25 know how to.',
-    ),
     replayEvents: whole({
       minimum: 1,
       default: 1000,

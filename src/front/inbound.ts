@@ -60,6 +60,10 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
     return inSession(id, headers, { kind: 'legacy', message, sessionId });
   }
   if (isModern(headerOf(headers, HEADERS.version))) {
+    // The reserved members are required of requests; some clients cancel with a notification that has none.
+    if (kind === 'notification') {
+      return { kind: 'modern-notification', message };
+    }
     return refused(id, new GatewayError('META_MISSING', { detail: `(${META.version})` }));
   }
   return refused(id, new GatewayError('SESSION_REQUIRED'));

@@ -11,8 +11,6 @@ export interface ReplayRules {
   readonly replayBytes: number;
   /** ms that a stream waits for its client to come back, and that its events are kept after its end. */
   readonly resumeFor: number;
-  /** ms after which a connection is closed so that the client comes back on another one; 0: never. */
-  readonly reconnectAfter: number;
   /** Whether streams begin with an event that has an id and no data: the client then knows that it may come back. */
   readonly primes: boolean;
 }
@@ -186,10 +184,6 @@ export class ResumableStream implements Outlet {
       this.#stopWaiting();
     }
     connection.onClose(() => this.#left(connection));
-    const { primes, reconnectAfter } = this.#rules;
-    if (primes && reconnectAfter > 0) {
-      connection.onClose(after(reconnectAfter, () => connection.end()));
-    }
   }
 
   #left(connection: SseStream): void {

@@ -98,13 +98,15 @@ export class Conversation {
     if (!isUnfinished(result, target, context)) {
       return result;
     }
-    inputRequestsOf(result, target.upstream, context);
+    const asked = inputRequestsOf(result, target.upstream, context);
     const state = result['requestState'];
+    const passed =
+      asked.size === 0 ? result : { ...result, inputRequests: withParams(result['inputRequests']) };
     if (state === undefined) {
-      return result;
+      return passed;
     }
     const content = { kind: 'passed', state: typeof state === 'string' ? state : undefined } as const;
-    return { ...result, requestState: this.#options.states.seal(content, subject, context) };
+    return { ...passed, requestState: this.#options.states.seal(content, subject, context) };
   }
 
   /** A legacy upstream that wants links visited first (-32042): an `input_required` for them, and the call made anew. */
@@ -222,8 +224,8 @@ function resumed(
 }
 
 /**
- * True for `input_required`, false for what the client gets as it is: a final result, or a type that an extension
- * brings which both sides declared. Throws for anything else: it was not negotiated (spec: basic/index, ResultType).
+ * True for `input_required`, false for a final result or a type of an extension that both sides declared. Throws for
+ * anything else: it was not negotiated (spec: basic/index, ResultType).
  */
 function isUnfinished(result: JsonObject, { upstream, method }: Target, context: RequestContext): boolean {
   const { resultType } = result;
@@ -285,4 +287,15 @@ function relayNotice(notice: RpcNotification, params: JsonObject, context: Reque
   if (notice.method === 'notifications/message' && logLevelReaches(level, context)) {
     context.notify(notice);
   }
+}
+
+/** `roots/list` needs no params by the schema, but the Go SDK cannot read it without. */
+function withParams(inputRequests: unknown): JsonObject {
+  const requests = isObject(inputRequests) ? Object.entries(inputRequests) : [];
+  return Object.fromEntries(
+    requests.map(([key, asked]) => [
+      key,
+      isObject(asked) && asked['params'] === undefined ? { ...asked, params: {} } : asked,
+    ]),
+  );
 }

@@ -56,7 +56,8 @@ export class Calls {
   readonly #abandoned: (call: Call, why: string) => void;
   readonly #open = new Map<RpcId, Call>();
   #nextId = 1;
-  #logsUncertain = false;
+  /** Calls given up whose log messages may still come: until their late answer does. */
+  readonly #loggedLate = new Set<RpcId>();
   readonly #idle: (() => void)[] = [];
 
   /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
@@ -85,7 +86,9 @@ export class Calls {
     const giveUp = (code: ErrorCode, why: string) =>
       settle(() => {
         // Log messages of a call that was given up may still come: whose the next ones are, nobody can tell any more.
-        this.#logsUncertain ||= options.envelope.logLevel !== undefined;
+        if (options.envelope.logLevel !== undefined) {
+          this.#loggedLate.add(id);
+        }
         this.#abandoned(call, why);
         reject(new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) }));
       });
@@ -151,7 +154,14 @@ export class Calls {
       return this.askable();
     }
     const logged = [...this.#open.values()].filter((call) => call.options.envelope.logLevel !== undefined);
-    return modern && !this.#logsUncertain && logged.length === 1 ? logged[0] : undefined;
+    return modern && this.#loggedLate.size === 0 && logged.length === 1 ? logged[0] : undefined;
+  }
+
+  /** An answer to a call that was given up: nothing of it will come any more. */
+  late(id: RpcId | undefined): void {
+    if (id !== undefined) {
+      this.#loggedLate.delete(id);
+    }
   }
 
   /** Resolves when no call waits any more. */

@@ -131,8 +131,7 @@ export class Connection {
   async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
     const codec = this.#codec ?? codecFor(this.terms.version);
     const headers = {
-      ...(codec.era === 'modern' ? standardHeaders(method, params) : {}),
-      ...options.headers,
+      ...(codec.era === 'modern' ? { ...standardHeaders(method, params), ...options.headers } : {}),
     };
     const response = await this.exchange(method, options, headers, (id) =>
       codec.encodeParams(params, options.envelope, options.progress === true ? id : undefined),
@@ -206,6 +205,7 @@ export class Connection {
     }
     const call = this.#calls.get(message.id);
     if (call === undefined) {
+      this.#calls.late(message.id);
       this.#log.debug({ id: message.id }, 'an answer that nobody waits for was dropped');
       return;
     }

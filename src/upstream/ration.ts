@@ -1,3 +1,4 @@
+import { cut } from '../base/log.ts';
 /** At most `perMinute` grants in any fixed minute. What a noisy peer sends must not become as many lines of our log. */
 export interface Ration {
   /**
@@ -34,6 +35,5 @@ export function createRation(perMinute: number, now: () => number = () => perfor
 
 /** The start of a foreign text, fit for one log line: control characters (ANSI colours, line ends) become spaces. */
 export function excerpt(text: string, length = 200): string {
-  const start = text.slice(0, length).replace(/\p{Cc}+/gu, ' ');
-  return text.length > length ? `${start}…` : start;
+  return cut(text.slice(0, length + 1), length).replace(/\p{Cc}+/gu, ' ');
 }

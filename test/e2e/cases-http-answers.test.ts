@@ -1,6 +1,7 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { FaultAction } from '../fixtures/upstreams/scripted-script.ts';
 import type { Agent } from '../kit/agent.ts';
 import { AGENTS } from '../kit/agents.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
@@ -154,7 +155,7 @@ describe.each(ERAS)('C-043: redirects of a $era upstream', ({ era }) => {
 });
 
 describe('C-044: answers that are no MCP', () => {
-  const ODD = [
+  const ODD: readonly { readonly title: string; readonly do: FaultAction }[] = [
     { title: '200 HTML', do: { status: 200, headers: { 'content-type': 'text/html' }, body: HTML } },
     { title: '502 HTML', do: { status: 502, headers: { 'content-type': 'text/html' }, body: HTML } },
     {
@@ -171,7 +172,7 @@ describe('C-044: answers that are no MCP', () => {
     { title: '429', do: { status: 429, headers: { 'retry-after': '7' }, body: 'canary-page' } },
     { title: '403 with a page', do: { status: 403, headers: { 'content-type': 'text/html' }, body: HTML } },
     { title: '500 with text', do: { status: 500, body: 'canary-page at /srv/app/index.js:12' } },
-  ] as const;
+  ];
 
   describe.each(ERAS)('of a $era upstream', ({ era }) => {
     const script: Script = { id: 'up', era, tools: ['echo'] };
@@ -200,8 +201,9 @@ describe('C-044: answers that are no MCP', () => {
           await agent[Symbol.asyncDispose]();
         }
         const logged = JSON.stringify(gateway.logged.filter(({ level }) => Number(level) >= 40));
-        if ('body' in fault.do && typeof fault.do.body === 'string' && fault.do.status !== undefined) {
-          expect(logged).toContain(`status ${fault.do.status}`);
+        const { body, status } = fault.do as { body?: unknown; status?: number };
+        if (typeof body === 'string' && status !== undefined) {
+          expect(logged).toContain(`status ${status}`);
           expect(logged).toContain('canary-page');
         }
       },

@@ -179,8 +179,8 @@ describe('C-103: marks that are wrong', () => {
   const plain = {
     id: 'u',
     tools,
-    calls: Object.fromEntries(tools.map(({ name }) => [name, { does: 'echo' }])),
-  } as const;
+    calls: Object.fromEntries(tools.map(({ name }) => [name, { does: 'echo' as const }])),
+  };
 
   it.each(FILLINGS)(
     'of a $era upstream over $carrier: left out where the spec says so, else taken off; told in a finding',

@@ -129,7 +129,7 @@ describe('C-032: a server behind a shell, deaf to SIGTERM and to the end of its 
     const { structured } = await agent.call('up.whoami');
     expect(structured['pid']).not.toBe(up.everyPid[0]);
     await expect.poll(() => left(mark).length, { timeout: 10_000 }).toBe(2);
-    expect(alive(Number(structured['pid']))).toBe(false);
+    await expect.poll(() => alive(Number(structured['pid']))).toBe(false);
     expect(alive(up.everyPid[0] ?? 0)).toBe(true);
   });
 

@@ -32,12 +32,13 @@ const PLACES = [
 ] as const;
 type Place = (typeof PLACES)[number];
 
-/** No two begin or end alike, so that a piece of one tells where it came from. */
-const canaries = () =>
-  Object.fromEntries(PLACES.map((place) => [place, randomBytes(18).toString('hex')])) as Record<
-    Place,
-    string
-  >;
+/** Letters and digits alone, so that no place has to escape them. Six of them come up nowhere by chance. */
+const canary = () =>
+  randomBytes(48)
+    .toString('base64')
+    .replaceAll(/[^A-Za-z0-9]/g, '')
+    .slice(0, 32);
+const canaries = () => Object.fromEntries(PLACES.map((place) => [place, canary()])) as Record<Place, string>;
 
 /** Places whose secret, or whose first or last six characters, stand in the text. */
 function leaks(text: string, secrets: Record<Place, string>): string[] {
@@ -78,6 +79,19 @@ async function startEcho() {
   };
 }
 
+/** Of these, what stands in the file itself is known to be secret; of the others only what came by reference is. */
+const KNOWN: readonly Place[] = [
+  'query',
+  'header',
+  'bearer',
+  'environment',
+  'credential',
+  'cookie',
+  'key',
+  'password',
+  'broken',
+];
+
 const HOWS = ['401', '403', '404', '429', '500', '502', 'html', 'garbage', 'redirect', 'text'];
 
 describe.each([
@@ -89,6 +103,16 @@ describe.each([
   const write = (place: Place) => (reference ? `\${env:${variable(place)}}` : secrets[place]);
   const restart = { base: '50ms', cap: '100ms' };
   const timeouts = { connect: '1s', probe: '500ms', call: '1s' };
+  const known = Object.fromEntries(
+    Object.entries(secrets).filter(([place]) => reference || KNOWN.includes(place as Place)),
+  ) as typeof secrets;
+  /** Lines about servers that repeat what they were told may hold what nobody could know to be secret. */
+  const ownWords = () =>
+    output()
+      .split('\n')
+      .filter((line) => !/"upstream":"(?:echo-|sse-echo|talking|cut|broken)/.test(line))
+      .join('\n');
+  const logged = () => [...leaks(output(), known), ...leaks(ownWords(), secrets)];
   const scope = new AsyncDisposableStack();
   let url: string;
   let output = () => '';
@@ -155,7 +179,9 @@ describe.each([
       child.kill('SIGTERM');
       return closed;
     };
-    scope.defer(() => end());
+    scope.defer(async () => {
+      await end();
+    });
     url = await waits.until(
       () => /"url":"(http[^"]+)"/.exec(text)?.[1],
       () => `it does not listen: ${text}`,
@@ -175,7 +201,7 @@ describe.each([
   it('stand in no line of the log, whatever fails, not even cut short', () => {
     expect(output()).toContain('"level":20');
     expect(output().length).toBeGreaterThan(10_000);
-    expect(leaks(output(), secrets)).toEqual([]);
+    expect(logged()).toEqual([]);
   });
 
   it('stand in no status', async () => {
@@ -219,14 +245,13 @@ describe.each([
       await fetch(`${url}?token=${secrets.key}`).catch(() => undefined);
       const told = texts.join('\n');
       expect(told).toContain('[refused]');
-      const { broken: _given, ...others } = secrets;
-      expect(leaks(told, { ...others, broken: secrets.broken })).toEqual([]);
-      expect(leaks(output(), secrets)).toEqual([]);
+      expect(leaks(told, secrets)).toEqual([]);
+      expect(logged()).toEqual([]);
     },
   );
 
   it('stand in nothing that is written at the end', async () => {
     await end();
-    expect(leaks(output(), secrets)).toEqual([]);
+    expect(logged()).toEqual([]);
   });
 });

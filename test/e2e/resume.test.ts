@@ -209,21 +209,6 @@ describe('taking up a stream', () => {
     expect(messages.at(-1)).toMatchObject({ result: { structuredContent: { lines: 20 } } });
   });
 
-  it('is what clients are made to do where connections must not last', async () => {
-    await using here = await scene({ streams: { openAfter: '1ms', reconnectAfter: '1ms' } });
-    const call = begin(here.agent, { name: 'up.slow', arguments: {} });
-    const { events, retry, ended, messages } = await call.done;
-    expect({ ended, messages, data: events.map(({ data }) => data) }).toEqual({
-      ended: 'whole',
-      messages: [],
-      data: [''],
-    });
-    expect(retry).toBeGreaterThan(0);
-    await step(here.up, 'slow');
-    const { messages: rest } = await resume(here.agent, events[0]?.id ?? '').done;
-    expect(rest).toMatchObject([{ id: call.id, result: { structuredContent: { done: true } } }]);
-  });
-
   it('never shows the stream of another session', async () => {
     await using here = await scene();
     await using other = await connectLegacy(here.gateway.url);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Caller, startCaller } from './caller.ts';
-import { proveContract } from './contract.ts';
+import { proveCancellation, proveContract } from './contract.ts';
 import { CLIENTS, isHere, SERVERS } from './peers.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -41,6 +41,10 @@ describe.each(CLIENTS)('the client $label', (client) => {
     describe.each(servers)('with $id', (row) => {
       proveContract(() => caller, row, `${client.sdk}_${client.mode}`);
     });
+
+    for (const row of servers.filter(({ cancels }) => cancels)) {
+      proveCancellation(() => caller, row);
+    }
 
     it('goes on after a restart of the gateway', async () => {
       await world.gateway.restart();

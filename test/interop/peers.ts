@@ -134,3 +134,13 @@ export function clientCommand({ sdk, mode }: ClientRow, url: string, installed: 
   const { command, args } = program(sdk, 'client', installed);
   return { command, args: [...args, url, mode] };
 }
+
+/** Servers from the registries, as their users start them, on either generation of the SDK. */
+export const PUBLISHED = (['mcp2', 'mcp1'] as const).flatMap((sdk) =>
+  (['time', 'git'] as const).map((name) => ({
+    id: `${name}-${sdk}`,
+    sdk,
+    name,
+    era: sdk === 'mcp2' ? ('modern' as const) : ('legacy' as const),
+  })),
+);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Era } from '../../src/protocol/model.ts';
 import { AGENTS } from '../kit/agents.ts';
 import { agentCaller, type Caller } from './caller.ts';
-import { proveContract } from './contract.ts';
+import { proveCancellation, proveContract } from './contract.ts';
 import { isHere, SERVERS } from './peers.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -25,20 +26,29 @@ it('reaches every server in the era it is configured for', () => {
   ).toEqual(Object.fromEntries(servers.map(({ id, era }) => [id, `ready ${era}`])));
 });
 
-describe.each(AGENTS)('a $era client', ({ era, connect }) => {
-  let caller: Caller;
+const callers = {} as Record<Era, Caller>;
 
-  beforeAll(async () => {
-    caller = await agentCaller(connect, world.gateway.url);
-    await caller.listen(servers.filter((row) => row.takesSubscriptions).map((row) => `${row.uris}static`));
-    await caller.wantLogs();
-  });
+beforeAll(async () => {
+  const uris = servers.filter((row) => row.takesSubscriptions).map((row) => `${row.uris}static`);
+  for (const { era, connect } of AGENTS) {
+    callers[era] = await agentCaller(connect, world.gateway.url);
+    await callers[era].listen(uris);
+    await callers[era].wantLogs();
+  }
+});
 
-  afterAll(async () => {
-    await caller?.[Symbol.asyncDispose]();
-  });
+afterAll(async () => {
+  await Promise.all(Object.values(callers).map((caller) => caller[Symbol.asyncDispose]()));
+});
 
+describe.each(AGENTS)('a $era client', ({ era }) => {
   describe.each(servers)('with $id', (row) => {
-    proveContract(() => caller, row, era);
+    proveContract(() => callers[era], row, era);
   });
+});
+
+describe.each(AGENTS)('a $era client that gives up', ({ era }) => {
+  for (const row of servers.filter(({ cancels }) => cancels)) {
+    proveCancellation(() => callers[era], row);
+  }
 });

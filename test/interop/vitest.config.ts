@@ -9,6 +9,7 @@ export default defineConfig({
     testTimeout: 30_000,
     // A file starts up to eighteen servers, most of them in Python.
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
     reporters: process.env['CI'] ? ['default', './test/kit/closing-line.ts'] : ['default'],
   },
 });

@@ -41,7 +41,6 @@ const RULES: ReplayRules = {
   replayEvents: 4,
   replayBytes: 1_000,
   resumeFor: 60_000,
-  reconnectAfter: 0,
   primes: false,
 };
 const said = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => data);
