@@ -47,11 +47,11 @@ function describeError(thrown: unknown, depth = 0): unknown {
 }
 
 /**
- * The beginning of a foreign text. It ends before the word that the limit falls into: half a secret would not be known
- * for one when the line is masked.
+ * The beginning of a foreign text. It ends before the word that the limit falls into, or well before the limit in one
+ * that is longer than secrets are: half a secret would not be known for one when the line is masked.
  */
 export function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest).replace(/\S+$/, '')}…`;
+  return text.length <= longest ? text : `${text.slice(0, longest).replace(/\S{1,128}$/, '')}…`;
 }
 
 /** Replaces every secret, longest first, since a short one may be part of a longer one. */

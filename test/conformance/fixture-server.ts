@@ -13,6 +13,7 @@ import {
   isLegacyRequest,
   type JSONRPCMessage,
   McpServer,
+  SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { memorySkillFiles, SkillCatalog } from '@modelcontextprotocol/server/ext/skills';
@@ -65,7 +66,9 @@ export async function startFixture(era: FixtureEra, { skills = true } = {}): Pro
   );
   const sessions = new Sessions(make, extras.listeners);
   const byRequest = async (request: Request) =>
-    (await isLegacyRequest(request)) ? sessions.fetch(request) : modern.fetch(request);
+    (await isLegacyRequest(request))
+      ? sessions.fetch(request)
+      : namingAll(await modern.fetch(request), request);
   const fetch = { legacy: sessions.fetch, modern: modern.fetch, dual: byRequest }[era];
   const { url, close } = await listen(toNodeHandler({ fetch }));
   return {
@@ -75,6 +78,16 @@ export async function startFixture(era: FixtureEra, { skills = true } = {}): Pro
       await close();
     },
   };
+}
+
+/** The SDK names only modern versions in the answer to `server/discover`; a server of both eras has more to name. */
+async function namingAll(response: Response, request: Request): Promise<Response> {
+  if (request.headers.get('mcp-method') !== 'server/discover' || !response.ok) {
+    return response;
+  }
+  const body = (await response.json()) as { result: { supportedVersions: string[] } };
+  const supportedVersions = [...new Set([...body.result.supportedVersions, ...SUPPORTED_PROTOCOL_VERSIONS])];
+  return Response.json({ ...body, result: { ...body.result, supportedVersions } });
 }
 
 interface Instance {

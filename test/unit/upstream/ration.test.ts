@@ -14,5 +14,5 @@ it('grants so many a minute, and tells how many it withheld', () => {
 
 it('cuts a foreign text short and keeps it on one line', () => {
   expect(excerpt('a\r\nb\u001b[1m\u0085c')).toBe('a b [1m c');
-  expect(excerpt('abcdef', 3)).toBe('abc…');
+  expect(excerpt('abc def', 5)).toBe('abc …');
 });
