@@ -266,7 +266,7 @@ describe('C-033: crash loops', () => {
     await using up = await startHttpUpstream({ id: 'up', tools: ['echo'] });
     await using good = await startHttpUpstream({ id: 'good', tools: ['fine'] });
     const slow = { base: '10m', cap: '10m' };
-    const cache = { staleFor: '300ms' };
+    const cache = { staleFor: '3s' };
     await using gateway = await startGateway({
       upstreams: { up: { ...up.config, restart: slow, cache }, good: good.config },
     });

@@ -89,7 +89,7 @@ describe('C-030: stderr that is not read would block the child', () => {
     expect((await agent.call('up.loud')).structured).toEqual({ done: true });
     expect((await agent.call('up.echo', { n: 1 })).structured).toEqual({ n: 1 });
     const logged = JSON.stringify(gateway.logged.filter(({ upstream }) => upstream === 'up'));
-    expect(logged).toContain('eeeeeeee');
+    expect(logged).toContain('"stderr":');
     expect(logged.length).toBeLessThan(600_000);
   });
 
