@@ -1,5 +1,5 @@
 /** Longest wait for something that should happen, ms. A test never waits this long unless it fails. */
-export const PATIENCE = 10_000;
+export const PATIENCE = 20_000;
 
 /** Promises for a state that is looked at anew whenever `check` is called: waiting for events, never for time. */
 export interface Waits {
