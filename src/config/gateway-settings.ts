@@ -138,7 +138,10 @@ export const streams = section(
       default: 5000,
       description: 'Most long-lived streams open at once; more are refused.',
     }),
-    bufferBytes: size('1MiB', 'A client that reads so slowly that more than this waits for it is cut off.'),
+    bufferBytes: size(
+      '1MiB',
+      'When more than this waits for a client that takes nothing for 10 seconds, it is cut off; one that goes on reading, when 16 times as much waits.',
+    ),
     openAfter: duration(
       '2s',
       'An answer that takes longer than this begins as an event stream, so that proxies see it live and a client of a session can take it up again when the connection breaks.',

@@ -1,3 +1,5 @@
+import { after } from '../base/time.ts';
+
 /** What of Node's writable streams is needed here; HTTP responses and pipes have it. */
 export interface Sink {
   readonly writableNeedDrain: boolean;
@@ -5,22 +7,28 @@ export interface Sink {
   on(event: 'drain', run: () => void): unknown;
 }
 
+/** How long a reader may take nothing while too much waits for it, in ms. */
+const STALL_MS = 10_000;
+/** How many times as much may wait for a reader that goes on reading: several large results can come at once. */
+const BURST = 16;
+
 /**
- * Text on its way to one reader. It goes out as fast as it is read. One piece of any size may be on its way and another
- * wait behind it, so a large result is no fault; a reader that lets more than `mostBytes` wait besides is too slow.
+ * Text on its way to one reader. It goes out as fast as it is read. Besides the newest piece, whose size says nothing
+ * of the reader, `mostBytes` may wait; more is too much for a reader that takes nothing, much more for any.
  */
 export class Backlog {
   readonly #sink: Sink;
   readonly #mostBytes: number;
   readonly #tooSlow: (waitingBytes: number) => void;
-  #waiting: string[] = [];
-  #waitingBytes = 0;
+  readonly #waiting: string[] = [];
+  #bytes = 0;
+  #stopStall: (() => void) | undefined;
 
   constructor(sink: Sink, mostBytes: number, tooSlow: (waitingBytes: number) => void) {
     this.#sink = sink;
     this.#mostBytes = mostBytes;
     this.#tooSlow = tooSlow;
-    sink.on('drain', () => this.flush());
+    sink.on('drain', () => this.#drain());
   }
 
   write(text: string): void {
@@ -28,11 +36,13 @@ export class Backlog {
       this.#sink.write(text);
       return;
     }
-    const behind = this.#waitingBytes;
+    const behind = this.#bytes;
     this.#waiting.push(text);
-    this.#waitingBytes += Buffer.byteLength(text);
-    if (behind > this.#mostBytes) {
-      this.#tooSlow(this.#waitingBytes);
+    this.#bytes += Buffer.byteLength(text);
+    if (behind > this.#mostBytes * BURST) {
+      this.#tooSlow(this.#bytes);
+    } else if (behind > this.#mostBytes) {
+      this.#stopStall ??= after(STALL_MS, () => this.#tooSlow(this.#bytes));
     }
   }
 
@@ -47,7 +57,26 @@ export class Backlog {
 
   /** Forgets what waits. */
   drop(): void {
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#waiting.length = 0;
+    this.#bytes = 0;
+    this.#read();
+  }
+
+  #drain(): void {
+    this.#read();
+    while (!this.#sink.writableNeedDrain) {
+      const text = this.#waiting.shift();
+      if (text === undefined) {
+        return;
+      }
+      this.#bytes -= Buffer.byteLength(text);
+      this.#sink.write(text);
+    }
+  }
+
+  /** The reader took something: it is not stalled, or not any more. */
+  #read(): void {
+    this.#stopStall?.();
+    this.#stopStall = undefined;
   }
 }

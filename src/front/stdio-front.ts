@@ -35,20 +35,18 @@ export function createStdioFront(options: StdioOptions): StdioFront {
   const { log } = front;
   const over = new AbortController();
   const ended = new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
-  const outlet = new Pipe(output, front.settings.streams.bufferBytes, (why) => {
-    log.debug(why, 'the client reads no more');
-    over.abort();
+  const outlet = new Pipe(output, front.settings.streams.bufferBytes, {
+    lost: (why) => {
+      log.debug(why, 'the client reads no more');
+      over.abort();
+    },
+    // Who does not read its answers is not asked for more questions.
+    full: () => input.pause(),
   });
   const peer = new Peer({ front, standing: { principal: ANONYMOUS, entrance, log }, outlet, modern: true });
   const reader = options.lines(front.settings.limits.maxBodyBytes, sinkFor(peer));
-  input.on('data', (chunk: Buffer) => {
-    reader.push(chunk);
-    // Who does not read its answers is not asked for more questions.
-    if (output.writableNeedDrain) {
-      input.pause();
-      output.once('drain', () => input.resume());
-    }
-  });
+  input.on('data', (chunk: Buffer) => reader.push(chunk));
+  output.on('drain', () => input.resume());
   input.on('error', (error) => log.debug({ err: error }, 'the input broke'));
   input.on('end', () => {
     reader.end();
@@ -83,17 +81,27 @@ function sinkFor(peer: Peer): LineSink {
   };
 }
 
+interface PipeEvents {
+  /** Nobody reads any more, or too slowly. */
+  lost(why: object): void;
+  /** The reader has to catch up first; `drain` of the output tells when it has. */
+  full(): void;
+}
+
 /** Messages as lines. */
 class Pipe implements Outlet {
+  readonly #output: Writable;
   readonly #backlog: Backlog;
+  readonly #events: PipeEvents;
   #open = true;
 
-  /** `lost` is told when nobody reads any more, or too slowly. */
-  constructor(output: Writable, bufferBytes: number, lost: (why: object) => void) {
+  constructor(output: Writable, bufferBytes: number, events: PipeEvents) {
+    this.#output = output;
+    this.#events = events;
     const close = (why: object) => {
       this.#open = false;
       this.#backlog.drop();
-      lost(why);
+      events.lost(why);
     };
     this.#backlog = new Backlog(output, bufferBytes, (waiting) => close({ waiting }));
     output.on('error', (error) => close({ err: error }));
@@ -107,6 +115,9 @@ class Pipe implements Outlet {
   send(json: string): boolean {
     if (this.#open) {
       this.#backlog.write(`${json}\n`);
+      if (this.#output.writableNeedDrain) {
+        this.#events.full();
+      }
     }
     return this.#open;
   }

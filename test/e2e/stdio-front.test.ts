@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -11,6 +14,7 @@ import { connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent
 import { descendants, signal, untilAllGone } from '../kit/processes.ts';
 import { everythingStdio } from '../kit/real-servers.ts';
 import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
+import { startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
 
@@ -262,6 +266,43 @@ describe('a modern client over a pipe', () => {
     const bare = { _meta: { [META.capabilities]: null } };
     expect((await agent.begin('server/discover', bare).done).error).toMatchObject({ code: -32602 });
     expect((await agent.begin('ping').done).error).toMatchObject({ code: -32601 });
+  });
+});
+
+describe('a client that no longer reads', () => {
+  const discover = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'server/discover',
+    params: { _meta: { [META.version]: '2026-07-28', [META.capabilities]: {} } },
+  };
+  const lines = `${JSON.stringify(discover)}\n`.repeat(500);
+
+  it('is asked for no more until it has read, so that nothing piles up', async () => {
+    await using gateway = await startGateway({ upstreams: {} });
+    const [input, output] = [new PassThrough(), new PassThrough({ encoding: 'utf8' })];
+    const client = gateway.gateway.stdio({ input, output });
+    input.write(lines);
+    await expect.poll(() => input.isPaused()).toBe(true);
+    let answers = 0;
+    output.on('data', (read: string) => {
+      answers += read.split('\n').length - 1;
+    });
+    await expect.poll(() => answers).toBe(500);
+    input.end();
+    await client.ended;
+    await client.close(0, new AbortController().signal);
+  });
+
+  it('is given up when its end is closed', async () => {
+    const { command, args, env } = await patchbay({ upstreams: {} });
+    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    const exit = once(child, 'exit');
+    // Its end is seen at `exit`.
+    child.stdin.on('error', () => undefined);
+    child.stdout.destroy();
+    child.stdin.write(lines);
+    expect(await exit).toEqual([0, null]);
   });
 });
 
