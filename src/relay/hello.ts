@@ -31,10 +31,10 @@ export class Hello {
   }
 
   /**
-   * True when a list of this capability may be asked for here: some server has it, or a client was told so while
+   * True when this capability may be asked for here: some server has it, or a client was told so while
    * nobody knew better. Then an empty list is the honest answer, and an error would look like a broken server (C-091).
    */
-  lists(entrance: Entrance, capability: string): boolean {
+  promised(entrance: Entrance, capability: string): boolean {
     return this.#told.get(entrance.id)?.has(capability) === true || this.offers(entrance, capability);
   }
 

@@ -47,7 +47,7 @@ export class Lists {
     const visible = hello.visible(context.entrance);
     await store.settled(visible, hello.patience());
     const { capability, member } = KIND_FACTS[kind];
-    if (!hello.lists(context.entrance, capability)) {
+    if (!hello.promised(context.entrance, capability)) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });
     }
     const { catalog, position } = this.#start(kind, params, context);

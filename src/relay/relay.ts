@@ -150,7 +150,7 @@ export class Relay {
 /** The level of one legacy session. Each of its requests carries it on, in the form of the upstream's era. */
 function setLogLevel(hello: Hello, params: JsonObject | undefined, context: RequestContext): JsonObject {
   const level = params?.['level'];
-  if (!hello.offers(context.entrance, 'logging')) {
+  if (!hello.promised(context.entrance, 'logging')) {
     throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers logging.' });
   }
   if (!isLogLevel(level)) {

@@ -1,16 +1,17 @@
 import { type JsonObject, objectAt, stringAt } from '../../src/base/json.ts';
 import { KIND_FACTS, type Kind } from '../../src/protocol/model.ts';
+import { eraOf } from '../../src/protocol/versions.ts';
 import type { Connect } from '../kit/agent.ts';
 import type { Installed } from './install.ts';
 import { createLines, type Lines } from './lines.ts';
 import { startPeer } from './peer-process.ts';
-import { type ClientRow, clientCommand } from './peers.ts';
+import { type ClientRow, clientCommand, type Front } from './peers.ts';
 
 /** What a call brought. */
 export interface Called {
   readonly result: JsonObject;
-  /** `params` of its progress notifications. */
-  readonly progress: readonly JsonObject[];
+  /** `params` of its progress notifications so far: an SDK may tell of the last ones after the result. */
+  readonly progress: () => readonly JsonObject[];
 }
 
 /** What a prompt or template is named by in a completion. */
@@ -34,13 +35,13 @@ export interface Caller extends AsyncDisposable {
   complete(ref: CompletionRef, name: string, value: string): Promise<JsonObject>;
   /** From now on it hears of changes: of the tools, and of these resources. */
   listen(uris: readonly string[]): Promise<void>;
-  /** Wants logs, where that is said once for a session. */
+  /** Wants logs, where that is said once for a session. A server may send them though it does not declare it. */
   wantLogs(): Promise<void>;
 }
 
 /** A program of another SDK in front of the gateway. */
-export async function startCaller(row: ClientRow, url: string, installed: Installed): Promise<Caller> {
-  const { first, lines, send, ...peer } = await startPeer(clientCommand(row, url, installed));
+export async function startCaller(row: ClientRow, front: Front, installed: Installed): Promise<Caller> {
+  const { first, lines, send, ...peer } = await startPeer(clientCommand(row, front, installed));
   let ids = 0;
   const begin = (op: string, args: JsonObject): number => {
     ids += 1;
@@ -61,8 +62,9 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
     lines.all
       .filter((line) => line['method'] === 'notifications/progress' && line['call'] === id)
       .map((line) => objectAt(line, 'params') ?? {});
+  const version = stringAt(first, 'version') ?? '';
   return {
-    version: stringAt(first, 'version') ?? '',
+    version,
     instructions: stringAt(first, 'instructions') ?? '',
     heard: lines,
     answersItself: row.sdk === 'go' ? ['roots/list'] : [],
@@ -72,14 +74,13 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
     async call(name, args = {}) {
       const id = begin('call', { name, arguments: args });
       const result = await outcome(id);
-      return { result, progress: progressOf(id) };
+      return { result, progress: () => progressOf(id) };
     },
     async hang(name) {
       const id = begin('call', { name, arguments: {} });
       await lines.until(() => progressOf(id)[0] ?? answerTo(id), `progress of ${name}`);
       return async () => {
         send({ id, op: 'cancel' });
-        await lines.until(() => answerTo(id), `the end of ${name}`);
       };
     },
     read: (uri) => ask('read', { uri }),
@@ -89,7 +90,9 @@ export async function startCaller(row: ClientRow, url: string, installed: Instal
       await ask('listen', { uris });
     },
     async wantLogs() {
-      await ask('level');
+      if (eraOf(version) === 'legacy' && objectAt(first['capabilities'], 'logging')) {
+        await ask('level');
+      }
     },
     [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
   };
@@ -137,7 +140,7 @@ export async function agentCaller(connect: Connect, url: string): Promise<Caller
       for (const params of logs) {
         heard.push({ method: 'notifications/message', params });
       }
-      return { result, progress };
+      return { result, progress: () => progress };
     },
     async hang(name) {
       const running = agent.begin('tools/call', { name, arguments: {} }, { progressToken: token() });
@@ -161,7 +164,7 @@ export async function agentCaller(connect: Connect, url: string): Promise<Caller
       forward().catch((reason: unknown) => heard.end(String(reason)));
     },
     async wantLogs() {
-      if (agent.era === 'legacy') {
+      if (agent.era === 'legacy' && objectAt(agent.hello['capabilities'], 'logging')) {
         await agent.result('logging/setLevel', { level: 'info' });
       }
     },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { eraOf } from '../../src/protocol/versions.ts';
 import { type Caller, startCaller } from './caller.ts';
 import { proveCancellation, proveContract } from './contract.ts';
 import { CLIENTS, isHere, SERVERS } from './peers.ts';
@@ -20,13 +21,12 @@ afterAll(async () => {
 describe.each(CLIENTS)('the client $label', (client) => {
   describe.skipIf(!isHere(client.sdk, installed))('in front of the gateway', () => {
     let caller: Caller;
+    let growths = 0;
 
     beforeAll(async () => {
-      caller = await startCaller(client, world.gateway.url, installed);
+      caller = await startCaller(client, { carrier: 'http', url: world.gateway.url }, installed);
       await caller.listen(servers.filter((row) => row.takesSubscriptions).map((row) => `${row.uris}static`));
-      if (caller.version < '2026') {
-        await caller.wantLogs();
-      }
+      await caller.wantLogs();
     });
 
     afterAll(async () => {
@@ -53,5 +53,25 @@ describe.each(CLIENTS)('the client $label', (client) => {
         expect(result).toMatchObject({ structuredContent: { greeting: 'Hello, Ada!' } });
       }
     });
+
+    const grows = servers.find(({ tellsOfTools }) => tellsOfTools);
+    if (client.listensAgain && grows) {
+      it('hears of changes again after that', async () => {
+        if (eraOf(caller.version) === 'modern') {
+          await caller.listen([]);
+        }
+        const heard = () => caller.heard.count('notifications/tools/list_changed');
+        const before = heard();
+        // Others come back by themselves, after a while: what changes meanwhile they do not hear of.
+        await expect
+          .poll(async () => {
+            growths += 1;
+            const name = `after_restart_${growths}_for_${client.sdk}_${client.mode}`;
+            await caller.call(`${grows.id}.grow`, { name });
+            return heard();
+          })
+          .toBeGreaterThan(before);
+      });
+    }
   });
 });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ declare module 'vitest' {
 }
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const CACHE = join(process.env['XDG_CACHE_HOME'] || tmpdir(), 'patchbay-interop');
+const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'patchbay-interop');
 /** For a whole environment from the package registries, on a slow line. */
 const INSTALL_TIMEOUT = 600_000;
 
@@ -54,7 +54,7 @@ async function versionOf(tool: string, argument: string): Promise<string | undef
     return stdout.trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || process.env['CI']) {
-      throw error;
+      throw new Error(`interop: ${tool} is needed and does not run`, { cause: error });
     }
     process.stderr.write(`interop: there is no ${tool} here, so everything that needs it is skipped\n`);
     return undefined;
@@ -75,7 +75,7 @@ async function goPeer(version: string): Promise<string> {
   const source = join(HERE, 'go');
   const texts = readdirSync(source).map((name) => readFileSync(join(source, name), 'utf8'));
   const folder = await cached(`go-${digest(version, ...texts)}`, async (target) => {
-    const build = ['build', '-mod=readonly', '-o', join(target, 'interop'), '.'];
+    const build = ['build', '-mod=readonly', '-buildvcs=false', '-o', join(target, 'interop'), '.'];
     await run('go', build, { cwd: source, timeout: INSTALL_TIMEOUT });
   });
   return join(folder, 'interop');

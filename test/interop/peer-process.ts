@@ -6,6 +6,8 @@ import type { Command } from './peers.ts';
 
 /** Longest wait for a peer to say that it is ready: an interpreter with a large SDK, on a busy machine. */
 const START_TIMEOUT = 60_000;
+/** Time for it to close what it has open. */
+const END_TIMEOUT = 5_000;
 
 /** A peer's process: JSON lines in and out. It ends when its stdin does. */
 export interface PeerProcess extends AsyncDisposable {
@@ -36,8 +38,10 @@ export async function startPeer({ command, args }: Command): Promise<PeerProcess
     });
   });
   const close = async () => {
-    child.kill('SIGKILL');
+    child.stdin.end();
+    const late = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT);
     await gone;
+    clearTimeout(late);
   };
   try {
     return {

@@ -38,7 +38,10 @@ export interface ClientRow {
   readonly sdk: Sdk;
   /** What its program is told besides the URL. */
   readonly mode: string;
+  /** What it agrees on with the gateway. */
   readonly version: string;
+  /** Hears of changes again after its stream broke, by itself or when it is told to listen once more. */
+  readonly listensAgain: boolean;
 }
 
 const MODERN = '2026-07-28';
@@ -95,14 +98,18 @@ export const SERVERS: readonly ServerRow[] = PROCESSES.flatMap((process) =>
 );
 
 export const CLIENTS: readonly ClientRow[] = [
-  { label: 'mcp 2, left to choose', sdk: 'mcp2', mode: 'auto', version: MODERN },
-  { label: 'mcp 2, told to be old', sdk: 'mcp2', mode: 'legacy', version: LEGACY },
-  { label: 'mcp 1', sdk: 'mcp1', mode: 'http', version: LEGACY },
-  { label: 'fastmcp, left to choose', sdk: 'fastmcp', mode: 'auto', version: MODERN },
-  { label: 'fastmcp, told to be old', sdk: 'fastmcp', mode: 'legacy', version: LEGACY },
-  { label: 'Go, left to choose', sdk: 'go', mode: 'modern', version: MODERN },
-  { label: 'Go, told to be old', sdk: 'go', mode: 'legacy', version: LEGACY },
+  { label: 'mcp 2, left to choose', sdk: 'mcp2', mode: 'auto', version: MODERN, listensAgain: true },
+  { label: 'mcp 2, told to be old', sdk: 'mcp2', mode: 'legacy', version: LEGACY, listensAgain: true },
+  { label: 'mcp 1', sdk: 'mcp1', mode: 'legacy', version: LEGACY, listensAgain: true },
+  { label: 'fastmcp, left to choose', sdk: 'fastmcp', mode: 'auto', version: MODERN, listensAgain: true },
+  { label: 'fastmcp, told to be old', sdk: 'fastmcp', mode: 'legacy', version: LEGACY, listensAgain: true },
+  { label: 'Go, left to choose', sdk: 'go', mode: 'modern', version: MODERN, listensAgain: false },
+  { label: 'Go, told to be old', sdk: 'go', mode: 'legacy', version: LEGACY, listensAgain: true },
 ];
+
+/** How a client reaches the gateway. The transport of 2024-11-05 has no modern era. */
+export const waysIn = ({ version }: ClientRow): readonly Carrier[] =>
+  version === MODERN ? ['http', 'stdio'] : ['http', 'stdio', 'sse'];
 
 /** A program with its arguments, as the configuration of the gateway has it too. */
 export interface Command {
@@ -130,9 +137,15 @@ export function serverCommand(process: ServerProcess, installed: Installed): Com
   return { command, args: [...args, processId(process), process.carrier] };
 }
 
-export function clientCommand({ sdk, mode }: ClientRow, url: string, installed: Installed): Command {
+/** Where a client finds the gateway. */
+export type Front =
+  | { readonly carrier: 'http' | 'sse'; readonly url: string }
+  | ({ readonly carrier: 'stdio' } & Command);
+
+export function clientCommand({ sdk, mode }: ClientRow, front: Front, installed: Installed): Command {
   const { command, args } = program(sdk, 'client', installed);
-  return { command, args: [...args, url, mode] };
+  const target = front.carrier === 'stdio' ? JSON.stringify([front.command, ...front.args]) : front.url;
+  return { command, args: [...args, front.carrier, target, mode] };
 }
 
 /** Servers from the registries, as their users start them, on either generation of the SDK. */

@@ -3,13 +3,14 @@ import type { Installed } from './install.ts';
 import { type PeerProcess, startPeer } from './peer-process.ts';
 import { processId, type ServerRow, serverCommand } from './peers.ts';
 
-/** Servers of other SDKs, and a gateway in front of them all. */
-export interface World extends AsyncDisposable {
-  readonly gateway: StartedGateway;
+/** Servers of other SDKs that run. */
+export interface Servers extends AsyncDisposable {
+  /** Them all, as the gateway's configuration has them. */
+  readonly upstreams: Readonly<Record<string, unknown>>;
 }
 
-/** Starts each server process once, however many rows it serves, and waits until the gateway has read their lists. */
-export async function startWorld(rows: readonly ServerRow[], installed: Installed): Promise<World> {
+/** Starts each server process once, however many rows it serves; those over stdio the gateway will start. */
+export async function startServers(rows: readonly ServerRow[], installed: Installed): Promise<Servers> {
   const processes = new Map<string, Promise<PeerProcess>>();
   for (const row of rows) {
     if (row.carrier !== 'stdio' && !processes.has(processId(row))) {
@@ -17,28 +18,44 @@ export async function startWorld(rows: readonly ServerRow[], installed: Installe
     }
   }
   const started = await Promise.allSettled(processes.values());
-  const end = () =>
-    Promise.all(
-      started.map((each) => (each.status === 'fulfilled' ? each.value[Symbol.asyncDispose]() : undefined)),
+  const end = async () => {
+    await Promise.all(
+      started.map((each) => each.status === 'fulfilled' && each.value[Symbol.asyncDispose]()),
     );
+  };
   try {
     const upstreams: Record<string, unknown> = {};
     for (const row of rows) {
       upstreams[row.id] = await entryOf(row, installed, processes);
     }
-    const gateway = await startGateway({ upstreams });
-    await gateway.gateway.settled();
-    return {
-      gateway,
-      async [Symbol.asyncDispose]() {
-        await gateway.close();
-        await end();
-      },
-    };
+    return { upstreams, [Symbol.asyncDispose]: end };
   } catch (error) {
     await end();
     throw error;
   }
+}
+
+/** Servers of other SDKs, and a gateway in front of them all. */
+export interface World extends AsyncDisposable {
+  readonly gateway: StartedGateway;
+}
+
+/** Resolves when the gateway has read the lists of all servers. `config` is what it is told besides them. */
+export async function startWorld(
+  rows: readonly ServerRow[],
+  installed: Installed,
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<World> {
+  const servers = await startServers(rows, installed);
+  const gateway = await startGateway({ ...config, upstreams: servers.upstreams });
+  await gateway.gateway.settled();
+  return {
+    gateway,
+    async [Symbol.asyncDispose]() {
+      await gateway.close();
+      await servers[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function entryOf(

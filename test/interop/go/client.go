@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os/exec"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -15,14 +16,18 @@ import (
 const legacyVersion = "2025-11-25"
 
 // connect carries out commands as a client of one era until stdin ends.
-func connect(ctx context.Context, url, era string) error {
+func connect(ctx context.Context, carrier, target, era string) error {
+	transport, err := transportTo(carrier, target)
+	if err != nil {
+		return err
+	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "interop-go", Version: "1.0.0"}, clientOptions())
 	client.AddRoots(&mcp.Root{URI: root, Name: "interop"})
 	var options mcp.ClientSessionOptions
 	if era == "legacy" {
 		options.ProtocolVersion = legacyVersion
 	}
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url}, &options)
+	session, err := client.Connect(ctx, transport, &options)
 	if err != nil {
 		return err
 	}
@@ -52,6 +57,20 @@ func connect(ctx context.Context, url, era string) error {
 	running.cancelAll()
 	under.Wait()
 	return errors.Join(err, session.Close())
+}
+
+func transportTo(carrier, target string) (mcp.Transport, error) {
+	switch carrier {
+	case "http":
+		return &mcp.StreamableClientTransport{Endpoint: target}, nil
+	case "sse":
+		return &mcp.SSEClientTransport{Endpoint: target}, nil
+	}
+	var command []string
+	if err := json.Unmarshal([]byte(target), &command); err != nil {
+		return nil, err
+	}
+	return &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)}, nil
 }
 
 func clientOptions() *mcp.ClientOptions {

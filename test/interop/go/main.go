@@ -1,13 +1,16 @@
 // Command interop is the common server of the interop suite, and a client told what to do, on the Go SDK:
 //
 //	interop serve ID stdio|http|sse
-//	interop connect URL legacy|modern
+//	interop connect http|sse|stdio TARGET legacy|modern
+//
+// TARGET is a URL, or a command as a JSON list.
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,16 +83,13 @@ func commands(each func(command)) error {
 }
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: interop serve ID stdio|http|sse, or interop connect URL legacy|modern")
-		os.Exit(2)
-	}
 	ctx := context.Background()
-	var err error
-	if os.Args[1] == "serve" {
-		err = serve(ctx, os.Args[2], os.Args[3])
-	} else {
-		err = connect(ctx, os.Args[2], os.Args[3])
+	err := errors.New("usage: interop serve ID CARRIER, or interop connect CARRIER TARGET ERA")
+	switch args := os.Args[1:]; {
+	case len(args) == 3 && args[0] == "serve":
+		err = serve(ctx, args[1], args[2])
+	case len(args) == 4 && args[0] == "connect":
+		err = connect(ctx, args[1], args[2], args[3])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,21 +1,26 @@
-"""A client on `fastmcp`, told what to do by JSON lines: `client_fastmcp.py URL legacy|auto|VERSION`."""
+"""
+A client on `fastmcp`, told what to do by JSON lines: `client_fastmcp.py http|sse|stdio TARGET legacy|auto`, where TARGET
+is a URL, or a command as a JSON list.
+"""
 
 import asyncio
+import json
 import sys
 import warnings
 from typing import Any
 
 import fastmcp
 from fastmcp import Client
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 from mcp import MCPError
-from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.client.subscriptions import listen as open_listen
+from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 import wire
 
-URL, MODE = sys.argv[1:]
+CARRIER, TARGET, MODE = sys.argv[1:]
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
 
@@ -47,10 +52,19 @@ async def as_plain(coming: Any) -> Any:
     return plain(await coming)
 
 
+def transport() -> Any:
+    if CARRIER == "http":
+        return StreamableHttpTransport(TARGET)
+    if CARRIER == "sse":
+        return SSETransport(TARGET)
+    command, *args = json.loads(TARGET)
+    return StdioTransport(command, args)
+
+
 async def main() -> None:
     fastmcp.settings.check_for_updates = "off"
     async with Client(
-        URL,
+        transport(),
         mode=MODE,
         client_info=Implementation(name="interop-fastmcp", version="1.0.0"),
         elicitation_handler=elicited,

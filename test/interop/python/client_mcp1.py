@@ -1,11 +1,15 @@
-"""A client on the `mcp` SDK 1.x, told what to do by JSON lines: `client_mcp1.py URL http|sse`."""
+"""
+A client on the `mcp` SDK 1.x, told what to do by JSON lines: `client_mcp1.py http|sse|stdio TARGET legacy`, where TARGET
+is a URL, or a command as a JSON list.
+"""
 
 import asyncio
+import json
 import sys
 from contextlib import AsyncExitStack
 from typing import Any
 
-from mcp import ClientSession, McpError
+from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
@@ -25,7 +29,7 @@ from mcp.types import (
 
 import wire
 
-URL, CARRIER = sys.argv[1:]
+CARRIER, TARGET, _ = sys.argv[1:]
 
 
 def plain(model: Any) -> Any:
@@ -68,10 +72,18 @@ async def as_plain(coming: Any) -> Any:
     return plain(await coming)
 
 
+def transport() -> Any:
+    if CARRIER == "http":
+        return streamable_http_client(TARGET)
+    if CARRIER == "sse":
+        return sse_client(TARGET)
+    command, *args = json.loads(TARGET)
+    return stdio_client(StdioServerParameters(command=command, args=args))
+
+
 async def main() -> None:
     async with AsyncExitStack() as stack:
-        transport = sse_client(URL) if CARRIER == "sse" else streamable_http_client(URL)
-        read, write, *_ = await stack.enter_async_context(transport)
+        read, write, *_ = await stack.enter_async_context(transport())
         session = await stack.enter_async_context(
             ClientSession(
                 read,

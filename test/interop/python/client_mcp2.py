@@ -1,11 +1,16 @@
-"""A client on the `mcp` SDK 2.x, told what to do by JSON lines: `client_mcp2.py URL legacy|auto|VERSION`."""
+"""
+A client on the `mcp` SDK 2.x, told what to do by JSON lines: `client_mcp2.py http|sse|stdio TARGET legacy|auto`, where
+TARGET is a URL, or a command as a JSON list.
+"""
 
 import asyncio
+import json
 import sys
 import warnings
 from typing import Any
 
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.subscriptions import ListenNotSupportedError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import (
@@ -21,7 +26,7 @@ from mcp_types import (
 
 import wire
 
-URL, MODE = sys.argv[1:]
+CARRIER, TARGET, MODE = sys.argv[1:]
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
 
@@ -61,9 +66,18 @@ async def all_pages(list_page: Any, member: str) -> dict[str, Any]:
             return {member: items}
 
 
+def target() -> Any:
+    if CARRIER == "http":
+        return TARGET
+    if CARRIER == "sse":
+        return sse_client(TARGET)
+    command, *args = json.loads(TARGET)
+    return StdioServerParameters(command=command, args=args)
+
+
 async def main() -> None:
     async with Client(
-        URL,
+        target(),
         mode=MODE,
         client_info=Implementation(name="interop-mcp2", version="1.0.0"),
         elicitation_callback=elicited,

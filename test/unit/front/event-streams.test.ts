@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SILENT } from '../../../src/base/log.ts';
 import { Backlog } from '../../../src/front/backlog.ts';
 import { type ReplayRules, Replays } from '../../../src/front/replay.ts';
@@ -16,6 +16,10 @@ beforeAll(async () => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 /** One event stream over a real connection. Nothing is read before `text` is called. */
@@ -55,11 +59,40 @@ describe('a backlog', () => {
 
   it('lets one piece of any size be on its way, and one wait', () => {
     const { backlog, cut } = slow();
-    backlog.write('x'.repeat(10_000));
-    backlog.write('y'.repeat(10_000));
+    for (const piece of ['x'.repeat(10_000), 'y'.repeat(10_000)]) {
+      backlog.write(piece);
+    }
     expect(cut).toEqual([]);
     backlog.write('z');
     expect(cut).toEqual([10_001]);
+  });
+
+  it('gives a reader for whom much waits some time, over and over while it reads on', () => {
+    vi.useFakeTimers();
+    const { backlog, sink, cut } = slow();
+    for (let n = 0; n < 10; n += 1) {
+      backlog.write('x'.repeat(100));
+    }
+    vi.advanceTimersByTime(9_999);
+    sink.emit('drain');
+    backlog.write('y');
+    vi.advanceTimersByTime(9_999);
+    expect(cut).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(cut.length).toBe(1);
+  });
+
+  it('counts nothing against a reader that has caught up', () => {
+    vi.useFakeTimers();
+    const { backlog, sink, cut } = slow();
+    for (let n = 0; n < 10; n += 1) {
+      backlog.write('x'.repeat(100));
+    }
+    sink.resume();
+    vi.runAllTicks();
+    backlog.flush();
+    vi.advanceTimersByTime(60_000);
+    expect(cut).toEqual([]);
   });
 
   it('keeps the order, however it is read', async () => {
