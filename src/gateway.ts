@@ -1,39 +1,37 @@
-import { anybody } from './access/authenticate.ts';
+import { Allowance } from './access/allowance.ts';
+import { createAuthenticate } from './access/authenticate.ts';
+import { createPolicy, EVERYTHING } from './access/policy.ts';
 import { ANONYMOUS } from './access/principal.ts';
+import { publicBase } from './access/resource.ts';
+import { fetchJson } from './base/fetch-json.ts';
 import type { Log } from './base/log.ts';
 import { createSealer, type Sealer } from './base/sealed.ts';
-import { after, pause } from './base/time.ts';
-import { changesSeen } from './catalog/changes-seen.ts';
-import { Store } from './catalog/store.ts';
-import { Hub } from './changes/hub.ts';
-import { TaskUpdates, Updates } from './changes/updates.ts';
+import type { Store } from './catalog/store.ts';
+import { type ChangeFlow, changeFlow } from './change-flow.ts';
+import { closer } from './closing.ts';
 import type { Settings } from './config/settings.ts';
-import { entranceTo } from './front/entrance.ts';
 import type { FrontOptions } from './front/front.ts';
-import { createFront, type Front } from './front/server.ts';
+import { createFront } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
-import { createStdioFront, type StdioFront, type StdioOptions } from './front/stdio-front.ts';
+import { openStdioFront, type StdioClient, type StdioFront } from './front/stdio-front.ts';
 import { Streams } from './front/streams.ts';
 import { type Readiness, readiness } from './observe/status.ts';
-import { notifies } from './protocol/capabilities.ts';
 import { codecFor } from './protocol/codec.ts';
-import type { Implementation, Kind } from './protocol/model.ts';
+import type { Implementation } from './protocol/model.ts';
 import { LATEST_MODERN } from './protocol/versions.ts';
-import type { RequestContext } from './relay/context.ts';
+import type { Caller, RequestContext } from './relay/context.ts';
 import { Conversation } from './relay/conversation.ts';
 import { Forward } from './relay/forward.ts';
 import { Hello } from './relay/hello.ts';
 import { Lists } from './relay/list.ts';
 import { Lookup } from './relay/lookup.ts';
 import { ParkedCalls } from './relay/parked.ts';
-import { readList } from './relay/read-list.ts';
 import { Relay } from './relay/relay.ts';
 import { RequestStates } from './relay/request-state.ts';
 import { SeenUris } from './relay/seen-uris.ts';
 import { Tasks } from './relay/tasks.ts';
 import { Watching } from './relay/watching.ts';
-import { Fleet } from './upstream/fleet.ts';
-import { createLineReader } from './upstream/line-reader.ts';
+import type { Fleet } from './upstream/fleet.ts';
 
 export interface GatewayOptions {
   readonly settings: Settings;
@@ -49,40 +47,33 @@ export interface Gateway {
   listen(): Promise<number>;
   /** Starts the upstreams without a port. */
   connect(): void;
-  /** Serves one client over a pair of streams. Throws ENDPOINT_UNKNOWN for an upstream that is not there. */
-  stdio(client: StdioClient): StdioFront;
+  /**
+   * Serves one client over a pair of streams. Rejects with ENDPOINT_UNKNOWN for an upstream that is not there, and with
+   * whatever sign-in refuses.
+   */
+  stdio(client: StdioClient): Promise<StdioFront>;
   /** Resolves once each upstream was tried once and its lists read: at most the longest connect timeout later. */
   settled(): Promise<void>;
   /** Drains and ends everything within the configured grace. Idempotent. */
   close(): Promise<void>;
   readonly readiness: () => Readiness;
-  readonly store: Store;
+  readonly store: Store<Caller>;
   readonly fleet: Fleet;
   readonly relay: Relay;
   /** A request of this process itself, for the commands: modern, anonymous, at the default entrance. */
   readonly ownContext: (signal: AbortSignal) => RequestContext;
 }
 
-export interface StdioClient extends Pick<StdioOptions, 'input' | 'output'> {
-  /** Id of the one upstream to serve, under its own names; absent: all of them. */
-  readonly upstream?: string;
-  readonly names?: 'dotted' | 'strict';
-}
-
-/** How often sessions that nobody uses are swept out, in ms. */
-const SWEEP_MS = 60_000;
-/** For answers that are being written when everything else has ended, in ms. */
-const LAST_ANSWERS_MS = 500;
-
 /** Builds every room and draws every arrow between them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, log } = options;
   const serverInfo: Implementation = { name: settings.name, version: options.release };
-  const hub = new Hub(log);
   const sealer = createSealer(options.sealingKey);
-  const { fleet, store, updates, taskUpdates } = changeFlow(settings, serverInfo, hub, log);
+  const flow = changeFlow(settings, serverInfo, log);
+  const { fleet, store, hub, visibleChanges } = flow;
   const hello = new Hello({ fleet, settings, serverInfo });
-  const { relay, parked } = requestFlow({ fleet, store, updates, taskUpdates, hello, settings, sealer });
+  const allowance = new Allowance(settings.limits.perPrincipal);
+  const { relay, parked } = requestFlow({ ...flow, hello, settings, sealer, allowance });
   const sessions = new Sessions(sealer, settings.sessions);
   const status = () =>
     readiness({
@@ -92,18 +83,22 @@ export function createGateway(options: GatewayOptions): Gateway {
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
     });
+  const { listensOn, ...door } = signIn(settings, log);
   const rooms: FrontOptions = {
     settings,
     relay,
     hello,
     hub,
     sessions,
-    streams: new Streams(settings.streams.max),
-    catalog: () => store.current,
-    authenticate: anybody,
+    streams: new Streams(settings.streams.max, allowance),
+    allowance,
+    catalog: (principal) => store.of(principal),
+    ...door,
+    accessOf: createPolicy(settings),
     upstreams: fleet,
     readiness: status,
-    visibleChanges: (entrance, swap) => changesSeen(entrance.selection, swap),
+    visibleChanges,
+    attend: (caller) => store.listen(caller),
     log,
   };
   const front = createFront(rooms);
@@ -114,17 +109,25 @@ export function createGateway(options: GatewayOptions): Gateway {
     readiness: status,
     listen: () => {
       fleet.start();
-      return front.listen();
+      return front.listen().then(listensOn);
     },
     connect: () => fleet.start(),
-    stdio: ({ upstream, names, ...pipes }) => {
-      const entrance = entranceTo(settings, upstream, names);
-      return createStdioFront({ front: rooms, entrance, lines: createLineReader, ...pipes });
-    },
+    stdio: (client) => openStdioFront(rooms, client),
     settled: () => store.settled(fleet.ids, longestConnect(settings)),
     close: closer({ front, fleet, store, sessions, parked, grace: settings.shutdown.grace }),
     ownContext: (signal) => ownContext(settings, serverInfo, store, log, signal),
   };
+}
+
+/** Who is let in, and at which URLs: those are known for good when the port is, which may be any free one. */
+function signIn(settings: Settings, log: Log) {
+  let { port } = settings.listen;
+  const base = () => publicBase(settings.listen, port);
+  const listensOn = (bound: number) => {
+    port = bound;
+    return bound;
+  };
+  return { base, authenticate: createAuthenticate(settings.auth, { base, fetchJson, log }), listensOn };
 }
 
 /** A probe, a handshake and the lists all have to fit; what takes longer is shown as it is then. */
@@ -135,60 +138,24 @@ function longestConnect(settings: Settings): number {
   );
 }
 
-/** Change: upstream notice -> fleet -> store -> swap -> hub -> each listener that sees a difference. */
-function changeFlow(
-  settings: Settings,
-  clientInfo: Implementation,
-  hub: Hub,
-  log: Log,
-): { fleet: Fleet; store: Store; updates: Updates; taskUpdates: TaskUpdates } {
-  const fleet = new Fleet({
-    upstreams: settings.upstreams,
-    clientInfo,
-    log,
-    events: {
-      connected: (id) => void store.refresh(id),
-      lost: (id) => store.markStale(id, fleet.settings(id).cache.staleFor),
-      failedFirst: (id) => store.markTried(id),
-      changed: (id, change) => store.invalidate(id, change),
-      updated: (id, uri) => updates.updated(id, uri),
-      task: (id, task) => taskUpdates.updated(id, task),
-    },
-  });
-  const envelope = { clientInfo, clientCapabilities: {} };
-  const store = new Store({
-    order: () => fleet.ids,
-    namespaceOf: (id) => fleet.settings(id).namespace,
-    naming: settings.naming,
-    read: (id, kind, signal) => readList(fleet, envelope, id, kind, signal),
-    pollEvery: (id, kind, hints) => pollEvery(fleet, id, kind, hints.ttlMs),
-    debounceMs: settings.changes.debounce,
-    onSwap: (swap) => hub.publish(swap),
-    log,
-  });
-  const updates = new Updates((id, uris) => fleet.watch(id, uris));
-  const taskUpdates = new TaskUpdates((id, tasks) => fleet.watchTasks(id, tasks));
-  return { fleet, store, updates, taskUpdates };
-}
-
 /** Request: method table -> route -> upstream. */
-function requestFlow(rooms: {
-  fleet: Fleet;
-  store: Store;
-  updates: Updates;
-  taskUpdates: TaskUpdates;
-  hello: Hello;
-  settings: Settings;
-  sealer: Sealer;
-}): { relay: Relay; parked: ParkedCalls } {
+function requestFlow(
+  rooms: ChangeFlow & {
+    readonly hello: Hello;
+    readonly settings: Settings;
+    readonly sealer: Sealer;
+    readonly allowance: Allowance;
+  },
+): { relay: Relay; parked: ParkedCalls } {
   const seen = new SeenUris();
   const lookup = new Lookup({ ...rooms, seen });
   const { questions } = rooms.settings;
   const states = new RequestStates(rooms.sealer, questions.ttl);
   const parked = new ParkedCalls(states, questions);
-  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates);
+  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates, rooms.fleet);
   const conversation = new Conversation({ ...rooms, states, parked });
   const relay = new Relay({
+    allowance: rooms.allowance,
     hello: rooms.hello,
     lists: new Lists(rooms),
     watching: new Watching({ ...rooms, lookup, tasks }),
@@ -201,62 +168,26 @@ function requestFlow(rooms: {
 function ownContext(
   settings: Settings,
   info: Implementation,
-  store: Store,
+  store: Store<Caller>,
   log: Log,
   signal: AbortSignal,
 ): RequestContext {
   return {
     principal: ANONYMOUS,
+    access: EVERYTHING,
     codec: codecFor(LATEST_MODERN),
     client: { info, capabilities: {}, logLevel: undefined },
-    entrance: { id: 'default', selection: { style: settings.naming.style } },
+    entrance: {
+      id: 'default',
+      selection: { style: settings.naming.style },
+      filter: EVERYTHING,
+      instructions: { own: settings.instructions, upstreams: true },
+    },
     catalog: store.current,
     signal,
     log,
     headers: undefined,
     session: undefined,
     notify: () => {},
-  };
-}
-
-/** A list whose changes are announced is read when told; any other by its ttl (design, Catalog and cache). */
-function pollEvery(fleet: Fleet, id: string, kind: Kind, ttlMs: number | undefined): number | undefined {
-  if (notifies(fleet.capabilities(id) ?? {}, kind)) {
-    return undefined;
-  }
-  return ttlMs !== undefined && ttlMs > 0 ? ttlMs : fleet.settings(id).cache.ttl;
-}
-
-function closer(rooms: {
-  front: Front;
-  fleet: Fleet;
-  store: Store;
-  sessions: Sessions;
-  parked: ParkedCalls;
-  grace: number;
-}): () => Promise<void> {
-  const { front, fleet, store, sessions, parked, grace } = rooms;
-  let sweeping = after(SWEEP_MS, sweep);
-  function sweep(): void {
-    sessions.sweep();
-    sweeping = after(SWEEP_MS, sweep);
-  }
-  let closing: Promise<void> | undefined;
-  const close = async () => {
-    sweeping();
-    store.close();
-    // Answers under way get the grace; then the upstreams go, which ends every call that still waits.
-    const drained = front.close();
-    await Promise.race([drained, pause(grace)]);
-    parked.close();
-    await fleet.close(grace);
-    // The last answers, which say that their upstream is gone, are on their way now.
-    await Promise.race([drained, pause(LAST_ANSWERS_MS)]);
-    front.cut();
-    await drained;
-  };
-  return () => {
-    closing ??= close();
-    return closing;
   };
 }

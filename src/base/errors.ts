@@ -48,6 +48,11 @@ export const ERRORS = {
   },
   HOST_REFUSED: { rpc: -32600, http: 403, log: 'warn', says: 'This host name is not served here.' },
   ORIGIN_REFUSED: { rpc: -32600, http: 403, log: 'warn', says: 'This origin is not allowed here.' },
+  TOKEN_MISSING: { rpc: -32600, http: 401, log: 'info', says: 'A token or a key is needed here.' },
+  TOKEN_INVALID: { rpc: -32600, http: 401, log: 'info', says: 'The token or key is not valid here.' },
+  CREDENTIALS_AMBIGUOUS: { rpc: -32600, http: 400, log: 'info', says: 'Send one token or key, not two.' },
+  SCOPE_INSUFFICIENT: { rpc: -32600, http: 403, log: 'info', says: 'The token lacks a scope for this.' },
+  AUTH_UNAVAILABLE: { rpc: -32603, http: 503, log: 'warn', says: 'Tokens cannot be checked now; try later.' },
   ACCEPT_REFUSED: {
     rpc: -32600,
     http: 406,
@@ -63,6 +68,12 @@ export const ERRORS = {
   },
   HTTP_METHOD_REFUSED: { rpc: -32600, http: 405, log: 'info', says: 'This HTTP method is not offered here.' },
   ENDPOINT_UNKNOWN: { rpc: -32600, http: 404, log: 'info', says: 'There is no such endpoint.' },
+  RATE_LIMITED: {
+    rpc: -32603,
+    http: 429,
+    log: 'info',
+    says: 'You ask more than you may at once; wait, then try again.',
+  },
   STREAMS_FULL: {
     rpc: -32603,
     http: 503,
@@ -149,7 +160,14 @@ export const ERRORS = {
     rpc: -32603,
     http: 200,
     log: 'warn',
-    says: 'The server does not accept the credentials of this gateway.',
+    says: 'The server refuses access.',
+    result: true,
+  },
+  UPSTREAM_TOKEN: {
+    rpc: -32603,
+    http: 200,
+    log: 'warn',
+    says: 'There is no token to call the server with now; try again later.',
     result: true,
   },
   UPSTREAM_RATE_LIMITED: {
@@ -209,6 +227,8 @@ export interface ErrorDetail {
   readonly upstream?: string;
   /** Members for the wire error's `data`, where the specification names some. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Scopes that the request needs, for the challenge of a refusal with 401 or 403. */
+  readonly scopes?: readonly string[];
   /** For the log only, never for the caller. */
   readonly logged?: string;
   readonly cause?: unknown;
@@ -219,6 +239,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly upstream: string | undefined;
   readonly data: Readonly<Record<string, unknown>> | undefined;
+  readonly scopes: readonly string[];
   readonly logged: string | undefined;
 
   constructor(code: ErrorCode, about: ErrorDetail = {}) {
@@ -228,6 +249,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.upstream = about.upstream;
     this.data = about.data;
+    this.scopes = about.scopes ?? [];
     this.logged = about.logged;
   }
 

@@ -1,6 +1,7 @@
 import { type DestinationStream, type LevelWithSilent, type LogFn, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { GatewayError } from './errors.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** Structured log of one room or one upstream; made by `child({ upstream })` from the root. Any pino logger is one. */
 export interface Log {
@@ -21,7 +22,10 @@ export interface LogOptions {
   readonly level: LevelWithSilent;
   /** Readable lines for a person at a terminal; JSON lines for everything else. */
   readonly readable: boolean;
-  /** Texts that must never be written, whoever built the message: masked in every line (case C-095). */
+  /**
+   * Texts that must never be written, whoever built the message: masked in every line (case C-095). Those that come up
+   * later are told to base/secrets.ts.
+   */
   readonly secrets?: readonly string[];
   /** Where lines go; stderr by default, since stdout belongs to answers (and to the stdio front). */
   readonly destination?: DestinationStream;
@@ -59,7 +63,7 @@ function masker(secrets: readonly string[]): (line: string) => string {
   const known = secrets
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
     .toSorted((a, b) => b.length - a.length);
-  return (line) => known.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line);
+  return (line) => withoutSecrets(known.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line));
 }
 
 /** The root log. Child logs share its level and destination. */

@@ -8,14 +8,17 @@ import { isObject, type JsonObject } from './json.ts';
  */
 export interface Sealer {
   seal(purpose: string, content: JsonObject): string;
-  /** The content, or undefined for anything forged, damaged, or sealed for another purpose or with another key. */
-  open(purpose: string, token: string): JsonObject | undefined;
+  /**
+   * The content, or undefined for anything forged, damaged, longer than `longest` characters, or sealed for another
+   * purpose or with another key.
+   */
+  open(purpose: string, token: string, longest?: number): JsonObject | undefined;
 }
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** No token of ours is longer; what is longer is not worth decoding. */
+/** No token that holds only what is ours is longer; what is longer is not worth decoding. */
 const LONGEST_TOKEN = 16_384;
 
 /** `key` is 32 random bytes; throws RangeError for any other length. */
@@ -40,8 +43,8 @@ export function createSealer(key: Buffer): Sealer {
       const body = Buffer.concat([cipher.update(JSON.stringify(content), 'utf8'), cipher.final()]);
       return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url');
     },
-    open(purpose, token) {
-      if (token.length > LONGEST_TOKEN) {
+    open(purpose, token, longest = LONGEST_TOKEN) {
+      if (token.length > longest) {
         return undefined;
       }
       const bytes = Buffer.from(token, 'base64url');

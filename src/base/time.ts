@@ -10,6 +10,20 @@ export function after(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** Runs at a time in ms since the epoch, however far away that is. Returns a function that cancels it. */
+export function at(time: number, run: () => void): () => void {
+  const wait = (): (() => void) =>
+    after(time - Date.now(), () => {
+      if (Date.now() >= time) {
+        run();
+      } else {
+        cancel = wait();
+      }
+    });
+  let cancel = wait();
+  return () => cancel();
+}
+
 /** Resolves after `ms`, or at once when `signal` aborts (it never rejects: the caller looks at the signal). */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

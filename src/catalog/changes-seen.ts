@@ -1,7 +1,7 @@
-import type { Change, Kind } from '../protocol/model.ts';
-import type { Catalog } from './snapshot.ts';
-import type { Swap } from './store.ts';
-import { type ViewSelection, viewOf } from './view.ts';
+import { type Change, KIND_FACTS, type Kind } from '../protocol/model.ts';
+import { sameJson } from './reuse.ts';
+import type { Swap } from './snapshot.ts';
+import { type ListedItem, type Sight, type ViewSelection, viewOf } from './view.ts';
 
 /** The kinds that one notice is about. */
 const KINDS_OF: Readonly<Record<Change, readonly Kind[]>> = {
@@ -10,18 +10,34 @@ const KINDS_OF: Readonly<Record<Change, readonly Kind[]>> = {
   resources: ['resources', 'templates'],
 };
 
-/** Which changes of a swap can be seen through a view: a client of one upstream hears nothing of the others. */
-export function changesSeen(selection: ViewSelection, swap: Swap): readonly Change[] {
-  if (selection.upstream === undefined) {
+/** What was found for one swap, by the view: many listeners look through the same one. */
+const found = new WeakMap<Swap, Map<string, readonly Change[]>>();
+
+/**
+ * Which changes of a swap can be seen through a view: a client of one upstream hears nothing of the others, and nobody
+ * of what they may not see. Order does not count.
+ */
+export function changesSeen(selection: ViewSelection, sight: Sight, swap: Swap): readonly Change[] {
+  if (selection.upstream === undefined && sight.key === '') {
     return swap.changes;
   }
-  const text = (catalog: Catalog, change: Change) =>
-    JSON.stringify(
-      KINDS_OF[change].map((kind) =>
-        viewOf(catalog, selection)
-          .list(kind)
-          .map(({ item }) => item),
-      ),
+  const key = JSON.stringify([selection.style, selection.upstream, sight.key]);
+  const known = found.get(swap) ?? new Map<string, readonly Change[]>();
+  found.set(swap, known);
+  let changes = known.get(key);
+  if (changes === undefined) {
+    const before = viewOf(swap.before, selection, sight);
+    const after = viewOf(swap.after, selection, sight);
+    changes = swap.changes.filter((change) =>
+      KINDS_OF[change].some((kind) => differ(kind, before.list(kind), after.list(kind))),
     );
-  return swap.changes.filter((change) => text(swap.before, change) !== text(swap.after, change));
+    known.set(key, changes);
+  }
+  return changes;
+}
+
+function differ(kind: Kind, before: readonly ListedItem[], after: readonly ListedItem[]): boolean {
+  const { key } = KIND_FACTS[kind];
+  const known = new Map(before.map(({ item }) => [item[key], item]));
+  return before.length !== after.length || !after.every(({ item }) => sameJson(known.get(item[key]), item));
 }

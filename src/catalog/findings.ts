@@ -1,6 +1,17 @@
+import type { Log } from '../base/log.ts';
 import type { Kind } from '../protocol/model.ts';
 import type { ExposedName } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
+
+/** A finding as one text: two of one name say the same. */
+export function findingName({ upstream, id, item, reason }: CatalogFinding): string {
+  return JSON.stringify([upstream, id, item, reason]);
+}
+
+export function logFinding(log: Log, finding: CatalogFinding): void {
+  const { upstream, kind, id, item, reason, severity } = finding;
+  log[severity === 'info' ? 'info' : 'warn']({ upstream, kind, finding: id, item, reason }, 'finding');
+}
 
 /** What repairing and walking its lists had to say about one upstream. */
 export function listFindings({ upstream, lists }: UpstreamPart): CatalogFinding[] {

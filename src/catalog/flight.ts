@@ -8,6 +8,11 @@ export class Flight {
     this.#work = work;
   }
 
+  /** The run under way. */
+  get running(): Promise<void> | undefined {
+    return this.#running;
+  }
+
   /** Settles with a run that began after this call. */
   run(): Promise<void> {
     if (this.#trailing !== undefined) {

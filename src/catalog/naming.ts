@@ -26,6 +26,8 @@ export interface Original {
   readonly upstream: string;
   readonly namespace: string;
   readonly name: string;
+  /** What the configuration calls it instead; its identity stays that of `name`. */
+  readonly shown?: string;
 }
 
 export interface ExposedName {
@@ -63,6 +65,24 @@ export function exposeNames(
   return drafts.map(({ name, digested }) => ({ name, digested }));
 }
 
+/**
+ * The names where each upstream is served alone, at the same index: its own, but for tools that were given another one.
+ * Where that makes two of one name, both get a digest.
+ */
+export function bareNames(originals: readonly Original[]): readonly string[] {
+  if (originals.every(({ name, shown = name }) => shown === name)) {
+    return originals.map(({ name }) => name);
+  }
+  const within = originals.map((original) => ({ ...original, namespace: original.upstream }));
+  const rule = { separator: BETWEEN, maxLength: Number.POSITIVE_INFINITY };
+  return exposeNames(within, rule).map(({ name }, at) =>
+    name.slice((within[at]?.namespace.length ?? 0) + BETWEEN.length),
+  );
+}
+
+/** No id holds it, so that no two upstreams share a name. */
+const BETWEEN = '/';
+
 /** The identity behind a name as one string; JSON, so that no character of a name can forge another pair. */
 export function identityOf(upstream: string, name: string): string {
   return JSON.stringify([upstream, name]);
@@ -80,8 +100,8 @@ interface Draft {
 const DIGEST_LENGTH = 8;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-function draftOf({ upstream, namespace, name }: Original, rule: NamingRule): Draft {
-  const plain = namespace === '' ? name : `${namespace}${rule.separator}${name}`;
+function draftOf({ upstream, namespace, name, shown = name }: Original, rule: NamingRule): Draft {
+  const plain = namespace === '' ? shown : `${namespace}${rule.separator}${shown}`;
   const full = rule.strict ? cleaned(plain) : plain;
   const draft: Draft = {
     identity: identityOf(upstream, name),

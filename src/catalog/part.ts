@@ -22,6 +22,8 @@ export interface ListPart {
   readonly hints: CacheHints;
   /** When the walk ended, in ms since the epoch. */
   readonly readAt: number;
+  /** Tools that the configuration calls otherwise: original name to new one. */
+  readonly renamed?: ReadonlyMap<string, string>;
   readonly findings: readonly Finding[];
 }
 

@@ -18,11 +18,11 @@ export interface ReaderOptions {
 }
 
 /** A steady stream of notices is read this many debounce times after its first one at the latest. */
-const LONGEST_DEBOUNCE = 20;
+export const LONGEST_DEBOUNCE = 20;
 
 /** Delays of retries of a failed list, in ms. */
-const RETRY_BASE = 1_000;
-const RETRY_CAP = 60_000;
+export const RETRY_BASE = 1_000;
+export const RETRY_CAP = 60_000;
 
 /**
  * The last complete lists of one upstream, and when they are read: on refresh, after a notice, by ttl, and again after

@@ -25,7 +25,8 @@ export function reusePart(part: UpstreamPart, before: UpstreamPart | undefined):
   return same ? before : { ...part, lists };
 }
 
-function reuseList(kind: Kind, list: ListPart, before: ListPart): ListPart {
+/** The list with what says the same as before taken from there. */
+export function reuseList(kind: Kind, list: ListPart, before: ListPart): ListPart {
   if (list === before) {
     return before;
   }

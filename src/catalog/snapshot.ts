@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CHANGES, type Change, type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
 import { listFindings, nameFinding, templateFinding, uriFinding } from './findings.ts';
 import { exposeLinks, linkedUris } from './links.ts';
-import { exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
+import { bareNames, exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
 import { reusePart, sameJson } from './reuse.ts';
 import { type ResourceRoute, routeUris, type UriRoutes, type UriSource } from './uris.ts';
@@ -36,15 +36,27 @@ export interface Catalog {
   /** By dotted or strict name, whatever the view: no name stands for two tools. Bare names are not routed here. */
   tool(name: string): Entry | undefined;
   prompt(name: string): Entry | undefined;
-  /** By the upstream's own name. */
-  toolOf(upstream: string, bare: string): Entry | undefined;
-  promptOf(upstream: string, bare: string): Entry | undefined;
+  /** By the upstream's own name, whatever it is exposed as. */
+  toolOf(upstream: string, original: string): Entry | undefined;
+  promptOf(upstream: string, original: string): Entry | undefined;
+  /** By what it is called where that upstream is served alone: its own name, or the one it was given. */
+  bareTool(upstream: string, bare: string): Entry | undefined;
   /** The order of look-up is that of {@link UriRoutes}. Takes a template as text too, as completion names it. */
   resourceByUri(exposed: string): ResourceRoute | undefined;
   /** What clients call that upstream's URI or template: itself unless another upstream has it too. */
   exposeUri(upstream: string, original: string): string;
   /** Upstreams for which {@link exposeUri} can change something; results of others need no rewriting. */
   readonly renamedUris: ReadonlySet<string>;
+}
+
+/** One catalog in the place of another. */
+export interface Swap {
+  readonly before: Catalog;
+  readonly after: Catalog;
+  /** Never empty. */
+  readonly changes: readonly Change[];
+  /** Key of the one principal whose catalog it is; undefined: the shared one, of all who have no part of their own. */
+  readonly owner: string | undefined;
 }
 
 /** Cursors name a revision, so one from before a restart must never fit. */
@@ -88,6 +100,7 @@ export function buildCatalog(
     prompt: prompts.byName,
     toolOf: tools.ofUpstream,
     promptOf: prompts.ofUpstream,
+    bareTool: tools.byBareName,
     resourceByUri: routes.route,
     exposeUri: routes.expose,
     renamedUris: routes.renamed,
@@ -152,18 +165,22 @@ function namedEntries(
   findings: CatalogFinding[],
 ): readonly Entry[] {
   const items = parts.flatMap(({ upstream, namespace, lists }) =>
-    (lists[kind]?.items ?? []).map((item) => ({ upstream, namespace, name: originalOf(kind, item), item })),
+    (lists[kind]?.items ?? []).map((item) => {
+      const name = originalOf(kind, item);
+      return { upstream, namespace, name, shown: lists[kind]?.renamed?.get(name) ?? name, item };
+    }),
   );
   const dotted = exposeNames(items, naming);
   const taken = new Map(
     items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)]),
   );
   const strict = exposeNames(items, STRICT, taken);
-  return items.map(({ upstream, name, item }, at): Entry => {
-    const inDotted = dotted[at] ?? { name, digested: undefined };
-    const inStrict = strict[at] ?? { name, digested: undefined };
+  const bare = bareNames(items);
+  return items.map(({ upstream, name, shown, item }, at): Entry => {
+    const inDotted = dotted[at] ?? { name: shown, digested: undefined };
+    const inStrict = strict[at] ?? { name: shown, digested: undefined };
     findings.push(...nameFinding({ kind, upstream, name }, inDotted, inStrict));
-    const exposed = { dotted: inDotted.name, strict: inStrict.name, bare: name };
+    const exposed = { dotted: inDotted.name, strict: inStrict.name, bare: bare[at] ?? shown };
     return { kind, upstream, original: name, exposed, item };
   });
 }
@@ -192,9 +209,11 @@ function lookupOf(entries: readonly Entry[]) {
     names.set(entry.exposed.dotted, entry);
   }
   const originals = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.original), entry]));
+  const bare = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.exposed.bare), entry]));
   return {
     byName: (name: string) => names.get(name),
-    ofUpstream: (upstream: string, bare: string) => originals.get(identityOf(upstream, bare)),
+    ofUpstream: (upstream: string, original: string) => originals.get(identityOf(upstream, original)),
+    byBareName: (upstream: string, name: string) => bare.get(identityOf(upstream, name)),
   };
 }
 
@@ -218,6 +237,7 @@ function sameEntry(one: Entry, other: Entry | undefined): boolean {
     one.item === other?.item &&
     one.upstream === other.upstream &&
     one.exposed.dotted === other.exposed.dotted &&
-    one.exposed.strict === other.exposed.strict
+    one.exposed.strict === other.exposed.strict &&
+    one.exposed.bare === other.exposed.bare
   );
 }

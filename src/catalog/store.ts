@@ -1,95 +1,190 @@
+import type { Principal } from '../access/principal.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { after } from '../base/time.ts';
 import { type Change, KINDS, type Kind } from '../protocol/model.ts';
+import { Editions } from './editions.ts';
+import { findingName, logFinding } from './findings.ts';
+import { FirstTries } from './first-tries.ts';
 import type { NamingRule } from './naming.ts';
-import type { CatalogFinding } from './part.ts';
+import type { ListPart, UpstreamPart } from './part.ts';
+import { Principals } from './principals.ts';
 import { Reader, type ReaderOptions } from './reader.ts';
-import { buildCatalog, type Catalog, changesBetween } from './snapshot.ts';
-
-export interface Swap {
-  readonly before: Catalog;
-  readonly after: Catalog;
-  /** Never empty. */
-  readonly changes: readonly Change[];
-}
+import type { Caller, Scoping } from './scoping.ts';
+import { buildCatalog, type Catalog, changesBetween, type Swap } from './snapshot.ts';
+import { SwapWindow } from './swap-window.ts';
 
 /** What a reader needs, with timers and clock of this process unless given, and: */
-export interface StoreOptions
-  extends Omit<ReaderOptions, 'schedule' | 'now'>,
+export interface StoreOptions<C extends Caller>
+  extends Omit<ReaderOptions, 'schedule' | 'now' | 'read'>,
     Partial<Pick<ReaderOptions, 'schedule' | 'now'>> {
+  /** Walks one list to its end: for everybody, or for whoever asks. See {@link ReaderOptions.read}. */
+  readonly read: (
+    upstream: string,
+    kind: Kind,
+    signal: AbortSignal,
+    caller: C | undefined,
+  ) => Promise<ListPart | undefined>;
   /** Ids of the enabled upstreams in config order. */
   readonly order: () => readonly string[];
   /** Default: the id. */
   readonly namespaceOf?: (upstream: string) => string;
   readonly naming: NamingRule;
+  /** Whose a list is. Default: everybody's. */
+  readonly scoping?: Scoping;
+  /** Whether lists are served in pages; default true. If not, nobody can be in the middle of a superseded catalog. */
+  readonly paged?: boolean;
   /** Called after a swap that clients can notice, with the new catalog already in place. */
   readonly onSwap: (swap: Swap) => void;
 }
 
-/** Walks through our own pages may go on in a superseded catalog this long, and in this many (case C-019). */
-const KEPT_FOR_MS = 5 * 60_000;
-const KEPT_CATALOGS = 8;
-
-interface Waiter {
-  readonly missing: Set<string>;
-  readonly done: () => void;
-}
-
 /**
- * Holds the current catalog and replaces it whole. A refresh of an upstream leads to at most one swap, when all its
- * lists have settled; swaps within `debounceMs` of another are one; where clients would notice nothing there is none.
+ * Holds the shared catalog and replaces it whole. A refresh of an upstream leads to at most one swap, when all its lists
+ * have settled; swaps within `debounceMs` of another are one; where clients would notice nothing there is none.
+ * Principals with lists of their own have catalogs of their own: see {@link Principals}.
  */
-export class Store {
-  readonly #options: StoreOptions;
+export class Store<C extends Caller = Caller> {
+  readonly #options: StoreOptions<C>;
   readonly #reading: ReaderOptions;
   readonly #readers = new Map<string, Reader>();
-  readonly #tried = new Set<string>();
-  readonly #waiters = new Set<Waiter>();
+  readonly #tries: FirstTries;
+  readonly #shared: Editions;
+  readonly #principals: Principals<C> | undefined;
   #naming: NamingRule;
-  #current: Catalog;
-  #superseded: readonly { readonly catalog: Catalog; readonly at: number }[] = [];
-  /** Open for `debounceMs` after a swap; who waits in it is served by one swap at its end. */
-  #window: { readonly cancel: () => void; readonly waiting: (() => void)[] } | undefined;
+  readonly #swaps: SwapWindow;
   #closed = false;
 
-  constructor(options: StoreOptions) {
+  constructor(options: StoreOptions<C>) {
+    const { scoping, read, paged = true } = options;
     this.#options = options;
-    this.#reading = { schedule: after, now: Date.now, ...options };
+    this.#reading = {
+      schedule: after,
+      now: Date.now,
+      ...options,
+      read: (upstream, kind, signal) => read(upstream, kind, signal, undefined),
+    };
+    const { schedule, now } = this.#reading;
     this.#naming = options.naming;
-    this.#current = buildCatalog([], options.naming);
+    this.#swaps = new SwapWindow(schedule, options.debounceMs, () => this.#swap());
+    this.#tries = new FirstTries(schedule);
+    this.#shared = new Editions(buildCatalog([], options.naming), { now, paged });
+    this.#principals =
+      scoping &&
+      new Principals<C>({
+        ...options,
+        scoping,
+        paged,
+        schedule,
+        now,
+        namespaceOf: (upstream) => this.#namespaceOf(upstream),
+        naming: () => this.#naming,
+        shared: () => this.current,
+        commonChanged: () => this.#publishLater(),
+        publish: options.onSwap,
+      });
   }
 
+  /** Everybody's: what the gateway reads by itself. */
   get current(): Catalog {
-    return this.#current;
+    return this.#shared.current;
+  }
+
+  /** What is there now for one principal: the shared catalog itself for whoever has no part of its own. */
+  of(principal: Principal): Catalog {
+    return this.#principals?.of(principal) ?? this.current;
   }
 
   /**
-   * Reads lists of an upstream. One flight per upstream and kind: calls during a flight share one trailing run. Resolves
-   * when the outcome is part of {@link current}; never rejects: a list that fails stays as it was, marked stale, and is
-   * retried with backoff until it works or the upstream is dropped.
+   * The catalog of whoever asks, once the lists of these upstreams that are its own are read, or read again where they
+   * are due: after `ms` at the latest. Never rejects: what cannot be read stays as it was for a while, else it is
+   * missing ({@link gap}).
    */
-  async refresh(upstream: string, kinds: readonly Kind[] = KINDS): Promise<void> {
+  async ready(caller: C, upstreams: readonly string[], ms: number): Promise<Catalog> {
+    return (await this.#principals?.ready(caller, upstreams, ms)) ?? this.current;
+  }
+
+  /** That this list of one principal could not be read, and why, as far as it is known already. */
+  gap(
+    principal: Principal,
+    upstream: string,
+    kind: Kind,
+  ): { readonly fault: GatewayError | undefined } | undefined {
+    return this.#principals?.gap(principal, upstream, kind);
+  }
+
+  /** Whether this list is read for each principal by itself. */
+  isOwn(principal: Principal, upstream: string, kind: Kind): boolean {
+    return this.#principals?.isOwn(principal, upstream, kind) === true;
+  }
+
+  /**
+   * Whether the last swap of the shared catalog is news for somebody who listens. Whoever has lists of its own is told by
+   * swaps of its own.
+   */
+  follows(principal: Principal): boolean {
+    return this.#principals?.follows(principal) !== false;
+  }
+
+  /** While somebody listens, lists of its own are read when they change or are due, and it is told. Returns how to stop. */
+  listen(caller: C): () => void {
+    return this.#principals?.listen(caller) ?? (() => {});
+  }
+
+  /**
+   * Reads lists of an upstream: everybody's, or, for a caller, those that are its own in their place. One flight per
+   * list: calls during a flight share one trailing run. Resolves when the outcome is part of the catalog; never rejects:
+   * a list that fails stays as it was, marked stale, and is retried with backoff until it works or the upstream is
+   * dropped.
+   */
+  async refresh(upstream: string, kinds: readonly Kind[] = KINDS, caller?: C): Promise<void> {
     if (this.#closed) {
       return;
     }
+    const shared = caller === undefined ? kinds : await this.#principals?.reread(upstream, kinds, caller);
+    if (shared?.length !== 0) {
+      await this.#refreshShared(upstream, shared ?? kinds);
+    }
+  }
+
+  async #refreshShared(upstream: string, kinds: readonly Kind[]): Promise<void> {
     const reader = this.#readerOf(upstream);
     await reader.refresh(kinds);
-    await this.#publish();
+    await this.#swaps.publish();
     // Dropped meanwhile: if it comes back under the same id, its first attempt is still to come.
     if (this.#readers.get(upstream) === reader) {
       this.markTried(upstream);
     }
   }
 
-  /** A list_changed notice. A burst leads to one refresh, resources and templates together. */
-  invalidate(upstream: string, change: Change): void {
-    if (!this.#closed) {
-      this.#readerOf(upstream).invalidate(change);
+  /**
+   * A list_changed notice. A burst leads to one refresh, resources and templates together. `owner`: the key of the one
+   * principal whose connection it came on; nobody else's lists are touched then.
+   */
+  invalidate(upstream: string, change: Change, owner?: string): void {
+    if (this.#closed) {
+      return;
     }
+    if (owner === undefined) {
+      this.#readerOf(upstream).invalidate(change);
+      this.#principals?.noticed(upstream, [change]);
+    } else {
+      this.#principals?.invalidate(upstream, change, owner);
+    }
+  }
+
+  /** Connected, or connected again, or notices may have gone unheard (case C-026): for all, or for one principal. */
+  async missed(upstream: string, owner?: string): Promise<void> {
+    if (owner !== undefined) {
+      this.#principals?.missed(upstream, owner);
+      return;
+    }
+    this.#principals?.noticed(upstream);
+    await this.refresh(upstream);
   }
 
   /** The upstream is lost: what it offered stays, marked, for `staleForMs`, then goes with one swap. */
   markStale(upstream: string, staleForMs: number): void {
     this.#readers.get(upstream)?.markStale(staleForMs);
+    this.#principals?.noticed(upstream);
     this.#publishLater();
   }
 
@@ -97,8 +192,7 @@ export class Store {
   drop(upstream: string): void {
     this.#readers.get(upstream)?.end();
     this.#readers.delete(upstream);
-    this.markTried(upstream);
-    this.#tried.delete(upstream);
+    this.#tries.forget(upstream);
     this.#publishLater();
   }
 
@@ -110,40 +204,18 @@ export class Store {
 
   /** The first attempt to reach the upstream is over, whatever came of it. */
   markTried(upstream: string): void {
-    this.#tried.add(upstream);
-    for (const waiter of this.#waiters) {
-      waiter.missing.delete(upstream);
-      if (waiter.missing.size === 0) {
-        waiter.done();
-      }
-    }
+    this.#tries.mark(upstream);
   }
 
   /** Resolves when the first attempt of each of these is over, or after `ms`. */
   settled(upstreams: readonly string[], ms: number): Promise<void> {
-    const missing = new Set(upstreams.filter((upstream) => !this.#tried.has(upstream)));
-    if (missing.size === 0 || this.#closed) {
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        this.#waiters.delete(waiter);
-        resolve();
-      };
-      const waiter = { missing, done };
-      this.#waiters.add(waiter);
-      const cancel = this.#reading.schedule(ms, done);
-    });
+    return this.#tries.settled(upstreams, ms);
   }
 
-  /** The current catalog or a recent one: the last 8, each for 5 minutes after it was superseded. */
-  byRevision(revision: string): Catalog | undefined {
-    if (this.#current.revision === revision) {
-      return this.#current;
-    }
-    const oldest = this.#reading.now() - KEPT_FOR_MS;
-    return this.#superseded.find(({ catalog, at }) => catalog.revision === revision && at >= oldest)?.catalog;
+  /** The catalog of that revision, if this principal may still walk through it: see {@link Editions.byRevision}. */
+  byRevision(revision: string, principal: Principal): Catalog | undefined {
+    const own = this.#principals?.byRevision(revision, principal);
+    return own ?? (this.of(principal) === this.current ? this.#shared.byRevision(revision) : undefined);
   }
 
   /** Ends every read and timer. Idempotent; the current catalog stays readable. */
@@ -152,15 +224,13 @@ export class Store {
     for (const reader of this.#readers.values()) {
       reader.end();
     }
-    const window = this.#window;
-    this.#window = undefined;
-    window?.cancel();
-    for (const resume of window?.waiting ?? []) {
-      resume();
-    }
-    for (const waiter of this.#waiters) {
-      waiter.done();
-    }
+    this.#principals?.close();
+    this.#swaps.close();
+    this.#tries.close();
+  }
+
+  #namespaceOf(upstream: string): string {
+    return this.#options.namespaceOf?.(upstream) ?? upstream;
   }
 
   #readerOf(upstream: string): Reader {
@@ -175,58 +245,31 @@ export class Store {
   }
 
   #publishLater(): void {
-    void this.#publish();
-  }
-
-  /** Swaps now, or at the end of the window that the last swap opened. */
-  #publish(): Promise<void> {
-    const window = this.#window;
-    if (window !== undefined && !this.#closed) {
-      return new Promise((resolve) => window.waiting.push(resolve));
-    }
-    this.#swap();
-    return Promise.resolve();
-  }
-
-  #openWindow(): void {
-    const waiting: (() => void)[] = [];
-    const cancel = this.#reading.schedule(this.#options.debounceMs, () => {
-      this.#window = undefined;
-      if (waiting.length > 0) {
-        this.#swap();
-      }
-      for (const resume of waiting) {
-        resume();
-      }
-    });
-    this.#window = { cancel, waiting };
+    void this.#swaps.publish();
   }
 
   #swap(): void {
     if (this.#closed) {
       return;
     }
-    const before = this.#current;
+    const before = this.current;
     try {
-      const { order, namespaceOf = (upstream: string) => upstream } = this.#options;
-      const parts = order().flatMap((id) => this.#readers.get(id)?.part(namespaceOf(id)) ?? []);
+      const parts = this.#options.order().flatMap((id) => this.#partOf(id) ?? []);
       const next = buildCatalog(parts, this.#naming, before);
       for (const part of next.parts.values()) {
-        this.#readers.get(part.upstream)?.adopt(part);
+        (this.#readers.get(part.upstream) ?? this.#principals)?.adopt(part);
       }
-      this.#current = next;
+      this.#shared.replace(next);
       this.#report(next, before);
-      if (next.revision === before.revision) {
-        return;
+      if (next.revision !== before.revision) {
+        this.#swaps.open();
       }
-      this.#superseded = [{ catalog: before, at: this.#reading.now() }, ...this.#superseded].slice(
-        0,
-        KEPT_CATALOGS,
-      );
-      this.#openWindow();
+      if (next !== before) {
+        this.#principals?.sharedChanged(before);
+      }
       const changes = changesBetween(before, next);
       if (changes.length > 0) {
-        this.#options.onSwap({ before, after: next, changes });
+        this.#options.onSwap({ before, after: next, changes, owner: undefined });
       }
     } catch (thrown) {
       // A catalog that cannot be built, or a listener that throws, must not end the refresh of an upstream.
@@ -234,20 +277,19 @@ export class Store {
     }
   }
 
+  #partOf(upstream: string): UpstreamPart | undefined {
+    const namespace = this.#namespaceOf(upstream);
+    return this.#readers.get(upstream)?.part(namespace) ?? this.#principals?.commonPart(upstream, namespace);
+  }
+
   /** Each finding is logged when it is new, not at every refresh (cases C-005, C-009). */
   #report(next: Catalog, before: Catalog): void {
     if (next.findings === before.findings) {
       return;
     }
-    const nameOf = ({ upstream, id, item, reason }: CatalogFinding) =>
-      JSON.stringify([upstream, id, item, reason]);
-    const known = new Set(before.findings.map(nameOf));
-    for (const finding of next.findings.filter((each) => !known.has(nameOf(each)))) {
-      const { upstream, kind, id, item, reason, severity } = finding;
-      this.#options.log[severity === 'info' ? 'info' : 'warn'](
-        { upstream, kind, finding: id, item, reason },
-        'finding',
-      );
+    const known = new Set(before.findings.map(findingName));
+    for (const finding of next.findings.filter((each) => !known.has(findingName(each)))) {
+      logFinding(this.#options.log, finding);
     }
   }
 }

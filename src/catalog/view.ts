@@ -1,7 +1,14 @@
+import type { Subject } from '../access/policy.ts';
 import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { exposeLinks } from './links.ts';
 import type { Catalog, Entries, Entry } from './snapshot.ts';
 import type { ResourceRoute } from './uris.ts';
+
+/** Which items may be seen. Two with one key let the same ones through. */
+export interface Sight {
+  readonly key: string;
+  shows(subject: Subject): boolean;
+}
 
 /** Which names, and whose items. The bare style is one upstream under its own names and URIs, untouched. */
 export type ViewSelection =
@@ -26,16 +33,31 @@ export interface View {
   exposeUri(upstream: string, original: string): string;
 }
 
+const EVERYTHING: Sight = { key: '', shows: () => true };
+
+/** Most views of one catalog that are kept ready: there is one for each set of rights at each entrance. */
+const MOST_KEPT = 256;
+
 /** Catalogs of one revision share entries, and so their views. */
 const viewsOf = new WeakMap<Entries, Map<string, View>>();
 
-/** The view of this catalog; the same object as long as the revision is the same. Lists are made when first asked for. */
-export function viewOf(catalog: Catalog, selection: ViewSelection): View {
-  const key = JSON.stringify([selection.style, selection.upstream]);
+/**
+ * The view of this catalog; the same object as long as the revision is the same, unless many others were asked for since.
+ * Lists are made when first asked for. Views of one style share their {@link ListedItem}s, whatever each of them shows.
+ */
+export function viewOf(catalog: Catalog, selection: ViewSelection, sight: Sight = EVERYTHING): View {
   const views = viewsOf.get(catalog.entries) ?? new Map<string, View>();
   viewsOf.set(catalog.entries, views);
-  const view = views.get(key) ?? createView(catalog, selection);
+  const make = () =>
+    sight.key === '' ? createView(catalog, selection) : filtered(viewOf(catalog, selection), sight);
+  const key = JSON.stringify([selection.style, selection.upstream, sight.key]);
+  const view = views.get(key) ?? make();
+  views.delete(key);
   views.set(key, view);
+  const [oldest] = views.keys();
+  if (views.size > MOST_KEPT && oldest !== undefined) {
+    views.delete(oldest);
+  }
   return view;
 }
 
@@ -46,8 +68,8 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
   const exposeUri = (upstream: string, original: string) =>
     style === 'bare' ? original : catalog.exposeUri(upstream, original);
   const listed = (entry: Entry): ListedItem => {
-    const name = style === 'bare' ? entry.original : entry.exposed[style];
-    return { entry, item: exposed(entry, name, (uri) => exposeUri(entry.upstream, uri)) };
+    const item = exposed(entry, entry.exposed[style], (uri) => exposeUri(entry.upstream, uri));
+    return { entry, item };
   };
   return {
     list(kind) {
@@ -57,7 +79,7 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
     find(kind, name) {
       if (style === 'bare') {
         const { upstream } = selection;
-        return kind === 'tools' ? catalog.toolOf(upstream, name) : catalog.promptOf(upstream, name);
+        return kind === 'tools' ? catalog.bareTool(upstream, name) : catalog.promptOf(upstream, name);
       }
       const entry = kind === 'tools' ? catalog.tool(name) : catalog.prompt(name);
       return entry !== undefined && shows(entry.upstream) ? entry : undefined;
@@ -71,6 +93,31 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
     },
     exposeUri,
   };
+}
+
+/** What of a view may be seen. Names and URIs stay those of the whole: they do not depend on who looks. */
+function filtered(whole: View, sight: Sight): View {
+  const lists: Partial<Record<Kind, readonly ListedItem[]>> = {};
+  return {
+    list(kind) {
+      lists[kind] ??= whole.list(kind).filter(({ entry }) => sight.shows(entry));
+      return lists[kind];
+    },
+    find(kind, name) {
+      const entry = whole.find(kind, name);
+      return entry !== undefined && sight.shows(entry) ? entry : undefined;
+    },
+    resource(uri) {
+      const route = whole.resource(uri);
+      return route !== undefined && sight.shows(resourceAt(route)) ? route : undefined;
+    },
+    exposeUri: whole.exposeUri,
+  };
+}
+
+/** A resource as rules judge it: by the URI that its own upstream has for it. */
+export function resourceAt({ upstream, uri }: ResourceRoute): Subject {
+  return { kind: 'resources', upstream, original: uri };
 }
 
 function exposed({ kind, original, item }: Entry, name: string, expose: (uri: string) => string): Item {

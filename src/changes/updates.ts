@@ -1,30 +1,35 @@
 import type { JsonObject } from '../base/json.ts';
-import type { ResourceRoute } from '../catalog/snapshot.ts';
-import { Interest } from './interest.ts';
+import { Interest, type Place } from './interest.ts';
 import { Pacer } from './pacer.ts';
 
 /** Updates of single resources, on their way from the upstream that told of them to the clients that watch them. */
 export class Updates {
   readonly #interest: Interest<Pacer<string>>;
 
-  /** `watch` is told the whole set of URIs of one upstream whenever it changes. */
-  constructor(watch: (upstream: string, uris: ReadonlySet<string>) => void) {
+  /** `watch` is told the whole set of URIs wanted in one place whenever it changes. */
+  constructor(watch: (place: Place, uris: ReadonlySet<string>) => void) {
     this.#interest = new Interest(watch);
   }
 
-  /** `heard` gets the URI as the upstream names it. Returns how to stop; calling that twice is fine. */
-  subscribe({ upstream, uri }: ResourceRoute, heard: (uri: string) => void): () => void {
+  /**
+   * `heard` gets the URI as the upstream names it. With a party, what the upstream tells that user. Returns how to stop;
+   * calling that twice is fine.
+   */
+  subscribe({ uri, ...place }: Place & { readonly uri: string }, heard: (uri: string) => void): () => void {
     const pacer = new Pacer<string>(heard);
-    const release = this.#interest.add(upstream, uri, pacer);
+    const release = this.#interest.add(place, uri, pacer);
     return () => {
       pacer.close();
       release();
     };
   }
 
-  /** An upstream says that a resource changed; it may be a part of one that is watched (spec: server/resources). */
-  updated(upstream: string, uri: string): void {
-    for (const [watched, pacers] of this.#interest.of(upstream)) {
+  /**
+   * An upstream says that a resource changed, to one user or to everybody; it may be a part of one that is watched
+   * (spec: server/resources).
+   */
+  updated(upstream: string, uri: string, owner?: string): void {
+    for (const [watched, pacers] of this.#interest.of(upstream, owner)) {
       if (uri === watched || uri.startsWith(watched.endsWith('/') ? watched : `${watched}/`)) {
         for (const pacer of pacers) {
           pacer.offer(uri);
@@ -38,18 +43,21 @@ export class Updates {
 export class TaskUpdates {
   readonly #interest: Interest<(task: JsonObject) => void>;
 
-  /** `watch` is told the whole set of task ids of one upstream whenever it changes. */
-  constructor(watch: (upstream: string, tasks: ReadonlySet<string>) => void) {
+  /** `watch` is told the whole set of task ids wanted in one place whenever it changes. */
+  constructor(watch: (place: Place, tasks: ReadonlySet<string>) => void) {
     this.#interest = new Interest(watch);
   }
 
   /** `heard` gets the params of the notice, with the upstream's own id. Returns how to stop. */
-  subscribe(upstream: string, taskId: string, heard: (task: JsonObject) => void): () => void {
-    return this.#interest.add(upstream, taskId, heard);
+  subscribe(
+    { taskId, ...place }: Place & { readonly taskId: string },
+    heard: (task: JsonObject) => void,
+  ): () => void {
+    return this.#interest.add(place, taskId, heard);
   }
 
-  updated(upstream: string, task: JsonObject): void {
-    for (const heard of this.#interest.of(upstream).get(String(task['taskId'])) ?? []) {
+  updated(upstream: string, task: JsonObject, owner?: string): void {
+    for (const heard of this.#interest.of(upstream, owner).get(String(task['taskId'])) ?? []) {
       heard(task);
     }
   }

@@ -57,7 +57,8 @@ function asText(report: CheckReport, { strictNames = false }: CheckOptions, sett
 function upstreamRow([id, upstream]: readonly [string, CheckedUpstream]): readonly string[] {
   const { state, era, why, optional } = upstream;
   const offers = KINDS.map((kind) => counted(upstream[kind], kind)).join(', ');
-  const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : '';
+  const waiting = state === 'idle' ? 'each user signs in to it' : '';
+  const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : waiting;
   return [id, optional ? `${state}, optional` : state, [about, why ?? ''].filter(Boolean).join('  ')];
 }
 

@@ -1,6 +1,5 @@
 import { stringAt } from '../base/json.ts';
 import { type ListedItem, viewOf } from '../catalog/view.ts';
-import { nearest } from '../config/nearest.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Gateway } from '../gateway.ts';
 import { codecFor } from '../protocol/codec.ts';
@@ -10,6 +9,7 @@ import { whileConnected } from './connected.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { troubleLine, troublesOf } from './reach.ts';
+import { unknownUpstream } from './suggest.ts';
 import { counted, table } from './text.ts';
 
 export interface ItemsOptions extends GlobalOptions {
@@ -34,8 +34,9 @@ export function listing(command: ItemsCommand): (options: ItemsOptions, io: Io) 
   return async (options, io) => {
     const { gateway, settings } = await openGateway(options, io, 'throwaway');
     const only = options.upstream;
-    if (only !== undefined && !Object.hasOwn(settings.upstreams, only)) {
-      io.err(unknownUpstream(only, settings));
+    const fault = only === undefined ? undefined : unknownUpstream(only, settings);
+    if (fault !== undefined) {
+      io.err(fault);
       await gateway.close();
       return EXIT.usage;
     }
@@ -45,12 +46,6 @@ export function listing(command: ItemsCommand): (options: ItemsOptions, io: Io) 
       return complain(gateway, only, io);
     });
   };
-}
-
-function unknownUpstream(id: string, settings: Settings): string {
-  const meant = nearest(id, Object.keys(settings.upstreams));
-  const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
-  return `error: there is no upstream "${id}" in the configuration${hint}\n`;
 }
 
 function itemsOf(

@@ -22,6 +22,12 @@ export interface Opened {
   readonly log: Log;
 }
 
+/** What the client of `stdio` signs in with; undefined where the variable is empty. */
+export function tokenOf({ env }: Pick<Io, 'env'>): string | undefined {
+  const token = env['PATCHBAY_TOKEN'];
+  return token === '' ? undefined : token;
+}
+
 /**
  * Loads the configuration and builds the gateway; nothing is started. Rejects with a ConfigError. `sealing` is
  * `throwaway` for commands whose sealed tokens never leave the process: they leave nothing in the state folder.
@@ -34,10 +40,11 @@ export async function openGateway(
   const { host, port } = options;
   const overrides = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
   const { settings, secrets } = await loadSettings(options.config, { env: io.env, overrides });
+  const token = tokenOf(io);
   const log = createLog({
     level: options.logLevel,
     readable: io.readable,
-    secrets: [...secrets, ...literalSecrets(settings)],
+    secrets: [...secrets, ...literalSecrets(settings), ...(token === undefined ? [] : [token])],
   });
   const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
   return { settings, log, gateway: createGateway({ settings, sealingKey: key, release: release(), log }) };

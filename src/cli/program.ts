@@ -7,6 +7,7 @@ import { type CallOptions, call } from './call.ts';
 import { type CheckOptions, check } from './check.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type ItemsCommand, type ItemsOptions, listing } from './items.ts';
+import { keysNew, type NewKeyOptions } from './keys.ts';
 import type { GlobalOptions } from './open.ts';
 import { type ServeOptions, serve } from './serve.ts';
 import { type StdioCommandOptions, stdio } from './stdio.ts';
@@ -46,6 +47,7 @@ export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
   addListing(program, run, 'resources');
   addCall(program, run);
   addStdio(program, run);
+  addKeys(program, run);
   return program;
 }
 
@@ -193,6 +195,35 @@ function addStdio(program: Command, run: Run): void {
     .option('--upstream <id>', 'serve one upstream alone, under its own names')
     .addHelpText('after', examples('patchbay stdio -c team.yaml --names strict'))
     .action((_: unknown, command: Command) => start(command));
+}
+
+function addKeys(program: Command, run: Run): void {
+  program
+    .command('keys')
+    .summary('make keys for clients')
+    .description('Makes keys for `auth.mode: keys`.')
+    .command('new')
+    .summary('make a key')
+    .description(
+      'Makes a key for `auth.mode: keys` and prints it with its line for the configuration. The key is shown this once ' +
+        'and kept nowhere: the configuration has its SHA-256 alone. No configuration is read or written.',
+    )
+    .argument('<id>', 'who will use it: the id that rules and logs name')
+    .option('--json', 'print the key and its entry as JSON')
+    .option('--groups <list>', 'groups of whoever uses it, with commas between', listOf)
+    .option('--scopes <list>', 'scopes of whoever uses it, with commas between', listOf)
+    .addHelpText('after', examples('patchbay keys new ann --groups admins,eng'))
+    .action((id: string, _: unknown, command: Command) =>
+      run<NewKeyOptions & GlobalOptions>((options, io) => keysNew(id, options, io))(command),
+    );
+}
+
+function listOf(text: string): readonly string[] {
+  const entries = text.split(',').map((entry) => entry.trim());
+  if (entries.includes('')) {
+    throw new InvalidArgumentError('Give names with commas between.');
+  }
+  return entries;
 }
 
 function examples(...lines: readonly string[]): string {

@@ -12,10 +12,13 @@ export interface Trouble {
   readonly why: string;
 }
 
-/** What is wrong with the upstreams right now, in config order. One that is switched off by hand is not wrong. */
+/**
+ * What is wrong with the upstreams right now, in config order. One that is switched off by hand is not wrong, and neither
+ * is one that waits for users to sign in to it.
+ */
 export function troublesOf(gateway: Gateway): readonly Trouble[] {
   return Object.entries(gateway.readiness().upstreams).flatMap(([upstream, { state, lastError }]) => {
-    if (state === 'ready' || (state === 'off' && lastError === undefined)) {
+    if (state === 'ready' || state === 'idle' || (state === 'off' && lastError === undefined)) {
       return [];
     }
     const { optional } = gateway.fleet.settings(upstream);

@@ -1,4 +1,4 @@
-import type { Settings } from '../config/settings.ts';
+import { MCP, publicBase, resourceUrl } from '../access/resource.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Readiness } from '../observe/status.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
@@ -20,7 +20,7 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     await gateway.close();
     return EXIT.failed;
   }
-  const url = urlOf(settings, port);
+  const url = resourceUrl(publicBase(settings.listen, port), MCP);
   log.info({ url, upstreams: gateway.fleet.ids.length }, 'listening');
   if (gateway.fleet.ids.length === 0) {
     log.warn('no upstream is configured: there is nothing to offer');
@@ -33,15 +33,6 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   await gateway.close();
   await found;
   return EXIT.ok;
-}
-
-function urlOf(settings: Settings, port: number): string {
-  const { host, publicUrl } = settings.listen;
-  if (publicUrl !== undefined) {
-    return `${publicUrl.replace(/\/+$/, '').replace(/\/mcp$/, '')}/mcp`;
-  }
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}/mcp`;
 }
 
 function asJson(url: string, gateway: Gateway): string {

@@ -1,6 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
+import { GatewayError } from '../base/errors.ts';
+import type { Settings } from '../config/settings.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
-import { type GlobalOptions, openGateway } from './open.ts';
+import { type GlobalOptions, openGateway, tokenOf } from './open.ts';
+import { unknownUpstream } from './suggest.ts';
 
 export interface StdioCommandOptions extends GlobalOptions {
   readonly json?: boolean;
@@ -17,7 +20,7 @@ interface Pipes {
 /**
  * `stdio`: serves the one client that started this process, over its standard streams, until it closes its end. What it
  * asked for before is still answered, within `shutdown.grace`; a signal ends that too. Nothing but messages is written
- * to stdout.
+ * to stdout. Where the configuration asks for a sign-in, the variable PATCHBAY_TOKEN has the key or the token.
  */
 export async function stdio(
   { upstream, names, json, ...options }: StdioCommandOptions,
@@ -28,8 +31,9 @@ export async function stdio(
     ...io,
     readable: io.readable && json !== true,
   });
-  if (upstream !== undefined && settings.upstreams[upstream]?.enabled !== true) {
-    io.err(`error: there is no upstream "${upstream}" in the configuration, or it is off\n`);
+  const fault = upstream === undefined ? undefined : unserved(upstream, settings);
+  if (fault !== undefined) {
+    io.err(fault);
     await gateway.close();
     return EXIT.usage;
   }
@@ -38,14 +42,40 @@ export async function stdio(
     log.info({ signal }, 'closing');
     hurry.abort();
   });
+  const token = tokenOf(io);
+  const client = await gateway
+    .stdio({
+      ...pipes,
+      ...(upstream === undefined ? {} : { upstream }),
+      ...(names === undefined ? {} : { names }),
+      ...(token === undefined ? {} : { token }),
+    })
+    .catch((thrown: unknown) => refusalOf(thrown));
+  if (client instanceof GatewayError) {
+    log.error({ err: client }, 'the client is not let in');
+    io.err(`error: ${client.message}${client.code === 'TOKEN_MISSING' ? ' Set PATCHBAY_TOKEN.' : ''}\n`);
+    await gateway.close();
+    return EXIT.failed;
+  }
   gateway.connect();
-  const client = gateway.stdio({
-    ...pipes,
-    ...(upstream === undefined ? {} : { upstream }),
-    ...(names === undefined ? {} : { names }),
-  });
   await Promise.race([client.ended, stopped]);
   await client.close(settings.shutdown.grace, hurry.signal);
   await gateway.close();
   return EXIT.ok;
+}
+
+/** Anything but a refusal is a fault, and is thrown on. */
+function refusalOf(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) {
+    return thrown;
+  }
+  throw thrown;
+}
+
+/** Why one upstream alone cannot be served: it is not there, or it is off. */
+function unserved(upstream: string, settings: Settings): string | undefined {
+  const off = settings.upstreams[upstream]?.enabled === false;
+  return off
+    ? `error: the upstream "${upstream}" is switched off in the configuration\n`
+    : unknownUpstream(upstream, settings);
 }

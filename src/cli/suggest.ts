@@ -1,5 +1,6 @@
 import type { Entry } from '../catalog/snapshot.ts';
 import { nearest } from '../config/nearest.ts';
+import type { Settings } from '../config/settings.ts';
 
 const MOST = 3;
 
@@ -27,4 +28,14 @@ export function suggestions(
     ...names.filter((name) => wanted !== '' && name.toLowerCase().includes(wanted)),
   ];
   return [...new Set(all)].slice(0, MOST);
+}
+
+/** What to say to a person who names an upstream that the configuration does not have; undefined where it does. */
+export function unknownUpstream(id: string, { upstreams }: Settings): string | undefined {
+  if (Object.hasOwn(upstreams, id)) {
+    return undefined;
+  }
+  const meant = nearest(id, Object.keys(upstreams));
+  const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
+  return `error: there is no upstream "${id}" in the configuration${hint}\n`;
 }

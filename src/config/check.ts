@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { checkAccess, checkCredentials, OWN_CREDENTIALS } from './check-access.ts';
 import type { Path } from './problems.ts';
 import type { Settings, SettingsFile, UpstreamSettings } from './settings.ts';
 
@@ -21,6 +22,7 @@ function isLoopback(host: string): boolean {
 /** Rules that hold between values; reports each that is broken. */
 export function check(settings: Settings, report: Report): void {
   const { auth, listen, upstreams } = settings;
+  checkAccess(settings, report);
   if (auth.mode === 'none' && !auth.allowAnonymous && !isLoopback(listen.host)) {
     const message = 'on an address that is not loopback, "auth.mode: none" needs "auth.allowAnonymous: true"';
     report(['listen', 'host'], message);
@@ -28,6 +30,7 @@ export function check(settings: Settings, report: Report): void {
   const owners = new Map<string, string>();
   for (const upstream of Object.values(upstreams)) {
     checkUpstream(upstream, report);
+    checkCredentials(upstream, auth.mode, report);
     const owner = owners.get(upstream.namespace);
     if (owner !== undefined) {
       const namespace =
@@ -74,16 +77,28 @@ export function complete(file: SettingsFile, around: Surroundings): Settings {
   }
   const { host = file.listen.host, port = file.listen.port } = around;
   const state = file.stateDir === undefined ? {} : { stateDir: resolve(around.folder, file.stateDir) };
-  return { ...file, ...state, listen: { ...file.listen, host, port }, upstreams };
+  const views = Object.fromEntries(
+    Object.entries(file.views).map(([name, view]) => [
+      name,
+      { ...view, naming: view.naming ?? file.naming.style },
+    ]),
+  );
+  return { ...file, ...state, listen: { ...file.listen, host, port }, views, upstreams };
 }
 
 type Entry = SettingsFile['upstreams'][string];
 
+/** Whether what it is signed in to with is the calling user's own. */
+function hasOwnCredential(entry: Entry): boolean {
+  return 'url' in entry && OWN_CREDENTIALS.has(entry.credentials.type);
+}
+
 function completeUpstream(id: string, entry: Entry, { folder, lacking }: Surroundings): UpstreamSettings {
   const reason = lacking.get(id);
   const off = reason === undefined || !entry.enabled ? {} : { enabled: false, disabledReason: reason };
-  // Not every entry that was read has a namespace: it is one of the two keys whose default is another value.
-  const named = { id, namespace: entry.namespace ?? id, ...off };
+  // Not every entry that was read has a namespace: it is one of the keys whose default is another value.
+  const isolation = entry.isolation ?? (hasOwnCredential(entry) ? 'user' : 'shared');
+  const named = { id, namespace: entry.namespace ?? id, isolation, ...off };
   if ('command' in entry) {
     return { ...entry, ...named, kind: 'stdio', cwd: resolve(folder, entry.cwd ?? '') };
   }

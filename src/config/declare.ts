@@ -1,10 +1,11 @@
-import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { UNITS, type Unit } from './units.ts';
 
 /**
- * The words that settings are declared in. Each makes a JSON Schema fragment with a static type. Four annotations are
+ * The words that settings are declared in. Each makes a JSON Schema fragment with a static type. Five annotations are
  * ours: `unit` (text with a unit in the file, number in the settings), `derived` (no fixed default: says in words what
- * stands in), `patternErrorMessage` (said instead of the pattern, also by editors), and `format: 'uri'` (an http URL).
+ * stands in), `patternErrorMessage` (said instead of the pattern, also by editors), `format: 'uri'` (an http URL), and
+ * `perUser` (`${principal.…}` stays in it, to be filled in for each user).
  */
 export interface Annotations {
   readonly description?: string;
@@ -17,6 +18,7 @@ export interface Annotations {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
+  readonly perUser?: boolean;
 }
 
 /** A mapping whose keys are known. With `default: {}` it may be absent: then each of its keys has its default. */
@@ -32,6 +34,29 @@ export function mapping<V extends TSchema>(about: Annotations & { readonly keys:
 
 export function list(about: Annotations, item: Annotations) {
   return Type.Array(text(item), { default: [], ...about });
+}
+
+/** A list of mappings whose keys are known. */
+export function sections<P extends TProperties>(about: Annotations, item: TObject<P>) {
+  return Type.Array(item, { default: [], ...about });
+}
+
+/** A list of words out of these. */
+export function choices<const V extends readonly string[]>(
+  values: V,
+  about: Annotations & { readonly default: readonly V[number][] },
+) {
+  return Type.Array(Type.Unsafe<V[number]>({ type: 'string', enum: values }), { ...about });
+}
+
+/** A flag without a default: what is not given is left as it is. */
+export function truth(description: string) {
+  return Type.Boolean({ description });
+}
+
+/** What a tool says of itself: yes, no, or nothing. */
+export function hint(description: string) {
+  return Type.Unsafe<boolean | 'missing'>({ enum: [true, false, 'missing'], description });
 }
 
 export function text(about: Annotations) {

@@ -45,20 +45,6 @@ export const listen = section(
   },
 );
 
-export const auth = section(
-  { default: {}, description: 'Who may use the gateway.' },
-  {
-    mode: oneOf(['none'], {
-      default: 'none',
-      description: '`none`: everybody who reaches the gateway may use it.',
-    }),
-    allowAnonymous: flag(
-      false,
-      'Needed to use `mode: none` on an address that is not loopback: whoever reaches that address can call every tool behind it.',
-    ),
-  },
-);
-
 export const naming = section(
   { default: {}, description: 'How the names of tools and prompts are exposed to clients.' },
   {
@@ -157,7 +143,7 @@ export const streams = section(
     }),
     replayBytes: size(
       '1MiB',
-      'Most bytes of events kept for one session; beyond, the oldest is dropped. The newest is kept however large it is.',
+      'Most bytes of events kept for one session; beyond, the oldest is dropped. The newest is kept however large it is. All sessions together keep at most 64 times this.',
     ),
   },
 );
@@ -180,8 +166,31 @@ export const legacySse = section(
 );
 
 export const limits = section(
-  { default: {}, description: 'Bounds on what clients may send.' },
-  { maxBodyBytes: size('8MiB', 'Largest request body; a larger one is answered 413.') },
+  { default: {}, description: 'Bounds on what clients may send and cost.' },
+  {
+    maxBodyBytes: size('8MiB', 'Largest request body; a larger one is answered 413.'),
+    cacheBytes: size(
+      '64MiB',
+      'Most bytes of lists that belong to single users, and of resources that may be served again. What was used longest ago goes first, and is asked for again when it is needed.',
+    ),
+    perPrincipal: section(
+      {
+        default: {},
+        description:
+          'For each user; with `auth.mode: none` everybody is one user. 0 sets no bound. Beyond: 429 with `Retry-After`.',
+      },
+      {
+        requestsPerSecond: whole({ minimum: 0, default: 0, description: 'Requests in one second.' }),
+        burst: whole({
+          minimum: 0,
+          default: 0,
+          description: 'Requests beyond that which one user may make in ten seconds.',
+        }),
+        concurrency: whole({ minimum: 0, default: 0, description: 'Requests under way at once.' }),
+        streams: whole({ minimum: 0, default: 0, description: 'Long-lived streams open at once.' }),
+      },
+    ),
+  },
 );
 
 export const shutdown = section(

@@ -10,7 +10,7 @@ export type Verdict =
 /** What a declaration says of a single value, read as plain JSON Schema. */
 interface Rules extends Annotations {
   readonly type?: string | readonly string[];
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | boolean)[];
 }
 
 /** The rules of a declaration; every fragment is made by `declare.ts`, whose annotations these are. */
@@ -68,14 +68,15 @@ function judgeWhole({ minimum = 0, maximum }: Rules, value: unknown): Verdict {
   return fits ? { value } : { wrong: `must be a whole number ${range}` };
 }
 
-function judgeChoice(choices: readonly string[], value: unknown): Verdict {
-  if (typeof value === 'string' && choices.includes(value)) {
+function judgeChoice(choices: readonly (string | boolean)[], value: unknown): Verdict {
+  if ((typeof value === 'string' || typeof value === 'boolean') && choices.includes(value)) {
     return { value };
   }
   if (choices.length === 1) {
     return { wrong: `must be ${choices.join()}` };
   }
-  const meant = typeof value === 'string' ? nearest(value, choices) : undefined;
+  const words = choices.filter((choice) => typeof choice === 'string');
+  const meant = typeof value === 'string' ? nearest(value, words) : undefined;
   return { wrong: `must be one of ${choices.join(', ')}`, nearest: meant };
 }
 

@@ -5,8 +5,8 @@ const SHORTEST = 8;
 const SECRET_NAME = /token|secret|key|passw|auth|credential/i;
 
 /**
- * Values that stand in the configuration as they are and may be secrets: those of headers, of variables with a telling
- * name, and of the query of a URL. Servers repeat what they were told, in bodies, on stderr and on stdout (case C-095).
+ * Values that stand in the configuration as they are and may be secrets: those of headers, of credentials, of
+ * variables with a telling name, and of the query of a URL. Servers repeat what they were told, in bodies, on stderr and on stdout (case C-095).
  */
 export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly string[] {
   const values = Object.values(settings.upstreams).flatMap((upstream) => {
@@ -19,6 +19,9 @@ export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly 
     return [
       ...Object.values(upstream.headers).flatMap((value) => [value, ...value.split(' ').slice(1)]),
       ...query,
+      ...[upstream.credentials.token, upstream.credentials.clientSecret].filter(
+        (value) => value !== undefined,
+      ),
     ];
   });
   return [...new Set(values.filter((value) => value.length >= SHORTEST))];

@@ -170,7 +170,11 @@ export class SettingsReader {
       return undefined;
     }
     if (typeof value === 'string') {
-      const { text, expanded, secrets, unset, wrong } = this.#expand(value);
+      // `$${` is how a literal `${` is written: a reference to the user is left for later.
+      const given = rulesOf(schema).perUser
+        ? value.replaceAll(/\$?\$\{principal\./g, '$$$${principal.')
+        : value;
+      const { text, expanded, secrets, unset, wrong } = this.#expand(given);
       for (const secret of secrets) {
         this.secrets.add(secret);
       }

@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import { access, auth, operators, views } from './access-settings.ts';
 import { type Declared, mapping, NOT_EMPTY, section, text } from './declare.ts';
 import {
-  auth,
   changes,
   legacySse,
   limits,
@@ -47,6 +47,9 @@ export const SETTINGS = section(
       }),
     ),
     auth,
+    access,
+    operators,
+    views,
     naming,
     lists,
     changes,

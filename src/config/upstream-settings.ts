@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { credentials, HEADER_NAME } from './credentials-settings.ts';
 import {
   duration,
   flag,
@@ -12,6 +13,7 @@ import {
   text,
   whole,
 } from './declare.ts';
+import { tools } from './tool-settings.ts';
 
 /** The sections about one upstream: what both kinds share, and what is particular to each. */
 
@@ -49,11 +51,23 @@ const common = {
       description: 'Protocol version to speak; `auto` finds out and remembers.',
     }),
   ),
-  isolation: oneOf(['shared', 'user', 'session'], {
-    default: 'shared',
+  isolation: Type.Unsafe<'shared' | 'user' | 'session'>({
+    type: 'string',
+    enum: ['shared', 'user', 'session'],
+    derived: '`user` where `credentials` are those of the calling user, else `shared`',
     description:
-      'Who shares a connection to a server of the `initialize` era. `shared`: everybody, and the server has nobody to ask questions. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client. Lists are those of the shared connection all the same. Servers of the 2026-07-28 era need none of this.',
+      'Who shares a connection. `shared`: everybody; a server of the `initialize` era has nobody to ask questions then. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client, and its lists are read for each user. Servers of the 2026-07-28 era that are reached with one credential for everybody need none of this.',
   }),
+  tools,
+  trust: section(
+    { default: {}, description: 'What it says of itself that is believed.' },
+    {
+      annotations: flag(
+        false,
+        'Whether its hints (`readOnlyHint`, `destructiveHint`, `openWorldHint`) count in rules with `where`.',
+      ),
+    },
+  ),
   instructions: flag(true, 'Whether its instructions become part of those of the gateway.'),
   timeouts: section(
     { default: {}, description: 'Longest waits.' },
@@ -96,6 +110,15 @@ const common = {
       staleFor: duration(
         '10m',
         'While it is unreachable, its last lists are served for this long; then its items go.',
+      ),
+      scope: oneOf(['auto', 'private'], {
+        default: 'auto',
+        description:
+          'Whose its lists are. `auto`: those of single users where the server says `private` or is reached as that user, else those of everybody. `private`: those of single users in any case.',
+      }),
+      trustPublic: flag(
+        false,
+        'Only where it is reached as the calling user: answers that it calls `public` are believed to be, and shared by all.',
       ),
     },
   ),
@@ -158,7 +181,7 @@ export const http = section(
     }),
     headers: mapping(
       {
-        keys: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        keys: HEADER_NAME,
         default: {},
         description:
           'Sent with every request. `null` leaves a header out, and one whose value is empty is not sent.',
@@ -168,6 +191,7 @@ export const http = section(
         patternErrorMessage: 'must not hold line breaks, control characters or signs beyond Latin-1',
       }),
     ),
+    credentials,
     transport: oneOf(['auto', 'streamable-http', 'sse'], {
       default: 'auto',
       description: '`auto` tries Streamable HTTP first, then the older pair of SSE stream and POST endpoint.',

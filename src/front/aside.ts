@@ -1,6 +1,6 @@
 import { notification } from '../protocol/json-rpc.ts';
 import { CHANGES } from '../protocol/model.ts';
-import type { Entrance } from '../relay/context.ts';
+import type { Caller, Entrance } from '../relay/context.ts';
 import type { FrontOptions } from './front.ts';
 import type { Outlet } from './outlet.ts';
 import type { Session } from './sessions.ts';
@@ -14,17 +14,41 @@ export function tellAside({ live }: Session, json: string): boolean {
   return outlet?.send(json) === true;
 }
 
-/** Makes an outlet one of the session. A session with at least one hears of every list change; it cannot choose. */
-export function addOutlet(front: FrontOptions, session: Session, entrance: Entrance, outlet: Outlet): void {
+/**
+ * Makes an outlet one of the session of this caller. A session with at least one hears of every list change; it cannot
+ * choose.
+ */
+export function addOutlet(
+  front: FrontOptions,
+  session: Session,
+  where: { readonly caller: Caller; readonly entrance: Entrance },
+  outlet: Outlet,
+): void {
   const { live } = session;
   live.outlets.add(outlet);
-  live.unhear ??= front.hub.subscribe({
+  live.unhear ??= hearChanges(front, session, where);
+}
+
+function hearChanges(
+  front: FrontOptions,
+  session: Session,
+  { caller, entrance }: { readonly caller: Caller; readonly entrance: Entrance },
+): () => void {
+  const { principal } = caller;
+  const where = { principal, entrance, access: front.accessOf(principal) };
+  const unsubscribe = front.hub.subscribe({
+    principal: principal.key,
     wants: new Set(CHANGES),
-    sees: (swap) => front.visibleChanges(entrance, swap),
+    sees: (swap) => front.visibleChanges(where, swap),
     notify: (change) => {
       tellAside(session, JSON.stringify(notification(`notifications/${change}/list_changed`)));
     },
   });
+  const rest = front.attend(caller);
+  return () => {
+    unsubscribe();
+    rest();
+  };
 }
 
 /** Takes an outlet away again; does not end it. */

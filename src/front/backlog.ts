@@ -31,8 +31,13 @@ export class Backlog {
     sink.on('drain', () => this.#drain());
   }
 
+  /** Nothing waits, neither here nor in the sink beyond what that likes to hold. */
+  get caughtUp(): boolean {
+    return this.#waiting.length === 0 && !this.#sink.writableNeedDrain;
+  }
+
   write(text: string): void {
-    if (this.#waiting.length === 0 && !this.#sink.writableNeedDrain) {
+    if (this.caughtUp) {
       this.#sink.write(text);
       return;
     }

@@ -44,7 +44,7 @@ export function batchOf(
         if (entry.kind === 'response') {
           takeAnswer(session, entry.message);
         } else if (entry.kind === 'notification') {
-          await hear(front, entry.message, session);
+          hear(front, entry.message, session, standing.log);
         } else if (entry.kind === 'invalid') {
           answer(refusal(invalid(entry.reason), entry.id), false);
         } else if (entry.message.method === 'initialize') {

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts';
+import { GatewayError } from '../base/errors.ts';
 import { isObject, stringAt } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { codecFor } from '../protocol/codec.ts';
@@ -7,15 +8,18 @@ import { notification, type RpcNotification, type RpcRequest, result } from '../
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { negotiateLegacy } from '../protocol/versions.ts';
-import type { ClientFace, Entrance, RequestContext, SessionFace } from '../relay/context.ts';
+import type { Caller, ClientFace, Entrance, RequestContext, SessionFace } from '../relay/context.ts';
 import type { Reply } from '../relay/relay.ts';
 import { tellAside } from './aside.ts';
 import { askClient } from './asking.ts';
-import { cancel, track } from './calls.ts';
+import { cancel } from './calls.ts';
 import type { FrontOptions } from './front.ts';
-import type { Session } from './sessions.ts';
+import { beginCall, type Introduction, type Session } from './sessions.ts';
 
 /** What is the same for every client, whatever connection it has: Streamable HTTP, HTTP+SSE, or a pipe. */
+
+/** Most resources that one session watches; each has an upstream work for it. */
+const MOST_WATCHED = 1_000;
 
 /** Who speaks, and where. */
 export interface Standing {
@@ -49,18 +53,17 @@ export function modernContext(
   return { ...common(front, standing, client, version, way), headers, session: undefined };
 }
 
-/** Opens a session: the id carries all that a later request needs, so it outlives a restart of the gateway. */
+/** What the client of an `initialize` said of itself, for its session, and the answer as JSON text. */
 export function greet(
   front: FrontOptions,
   { principal, entrance, log }: Standing,
   message: RpcRequest,
-): { readonly sessionId: string; readonly json: string } {
+): { readonly introduction: Introduction; readonly json: string } {
   const { protocolVersion, clientInfo: info, capabilities } = message.params ?? {};
   const version = negotiateLegacy(protocolVersion);
-  const about = { version, info, capabilities, principal, entrance: entrance.id };
-  const answer = result(message.id, front.hello.initialize(entrance, version));
+  const answer = result(message.id, front.hello.initialize(entrance, front.accessOf(principal), version));
   log.info({ client: implementation(info).name, version }, 'session opened');
-  return { sessionId: front.sessions.create(about), json: JSON.stringify(answer) };
+  return { introduction: { version, info, capabilities }, json: JSON.stringify(answer) };
 }
 
 /** Answers a request of a session. `cancelled`: by the client, which then expects no answer. */
@@ -74,7 +77,7 @@ export async function answerInSession(
   const { live } = session;
   const cancelling = new AbortController();
   const { signal } = cancelling;
-  const done = track(live.calls, message.id, cancelling);
+  const done = beginCall(session, message.id, cancelling);
   const way: Way = { signal, say };
   const client: ClientFace = { ...session, logLevel: live.logLevel };
   const context: RequestContext = {
@@ -89,12 +92,27 @@ export async function answerInSession(
   }
 }
 
-/** A notification in a session. What means nothing here is taken all the same: it needs no answer. */
-export async function hear(front: FrontOptions, message: RpcNotification, session: Session): Promise<void> {
+/** Who asks on behalf of a session while no request of it is under way. */
+export function callerOf(front: FrontOptions, principal: Principal, session: Session): Caller {
+  return {
+    principal,
+    codec: codecFor(session.version),
+    client: { ...session, logLevel: undefined },
+    session: faceOf(session, () => false, front.settings.questions.ttl),
+  };
+}
+
+/**
+ * A notification in a session. What means nothing here is taken all the same: it needs no answer, and no client waits
+ * for what its servers make of it.
+ */
+export function hear(front: FrontOptions, message: RpcNotification, session: Session, log: Log): void {
   if (message.method === 'notifications/cancelled') {
     cancel(session.live.calls, message.params?.['requestId']);
   } else if (message.method === 'notifications/roots/list_changed') {
-    await front.upstreams.notify(session.sid, message.method, message.params);
+    front.upstreams
+      .notify(session.sid, message.method, message.params)
+      .catch((thrown: unknown) => log.debug({ err: thrown }, 'a notification reached not every server'));
   }
 }
 
@@ -119,9 +137,15 @@ function faceOf(session: Session, say: Way['say'], ttlMs: number): SessionFace {
       const tell = (updated: string) => {
         aside(JSON.stringify(notification('notifications/resources/updated', { uri: updated })));
       };
-      if (!live.watched.has(uri)) {
-        live.watched.set(uri, start(tell));
+      if (live.over || live.watched.has(uri)) {
+        return;
       }
+      if (live.watched.size >= MOST_WATCHED) {
+        throw new GatewayError('PARAMS_INVALID', {
+          detail: `A session watches ${MOST_WATCHED} resources at most.`,
+        });
+      }
+      live.watched.set(uri, start(tell));
     },
     unwatch: (uri) => {
       live.watched.get(uri)?.();
@@ -139,11 +163,12 @@ function common(
 ) {
   return {
     principal: standing.principal,
+    access: front.accessOf(standing.principal),
     entrance: standing.entrance,
     log: standing.log,
     codec: codecFor(version),
     client,
-    catalog: front.catalog(),
+    catalog: front.catalog(standing.principal),
     signal,
     notify: (notice: RpcNotification) => {
       if (!signal.aborted) {

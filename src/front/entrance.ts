@@ -1,12 +1,18 @@
 import type { FastifyRequest } from 'fastify';
+import { type Access, EVERYTHING } from '../access/policy.ts';
+import { viewFilter } from '../access/view-filter.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Entrance } from '../relay/context.ts';
 
-/** Path and query of the MCP endpoint: `/mcp`, `/mcp/<upstream id>`, `?names=dotted|strict`. */
+/** Path and query of an endpoint: `/mcp`, `/mcp/<upstream id>`, `?names=dotted|strict`. */
 export interface EndpointRoute {
   readonly Params: { readonly name?: string };
-  readonly Querystring: { readonly names?: string | string[] };
+  readonly Querystring: {
+    readonly names?: string | string[];
+    /** Of the HTTP+SSE transport: the stream that a message is posted for. */
+    readonly sessionId?: string | string[];
+  };
 }
 
 /** What is served where this request came in. Throws ENDPOINT_UNKNOWN, or REQUEST_INVALID for a naming style unknown. */
@@ -18,17 +24,45 @@ export function entranceOf(request: FastifyRequest<EndpointRoute>, settings: Set
   return entranceTo(settings, request.params.name, names);
 }
 
-/** The entrance to everything, or to one upstream alone. Throws ENDPOINT_UNKNOWN for an upstream that is not there. */
+/**
+ * The entrance to a view, or to one upstream alone; without a name to the view `default`, which is everything where the
+ * configuration does not say otherwise. Throws ENDPOINT_UNKNOWN for a name that nothing has.
+ */
 export function entranceTo(
   settings: Settings,
-  upstream: string | undefined,
+  name: string | undefined,
   names: 'dotted' | 'strict' | undefined,
 ): Entrance {
-  if (upstream === undefined) {
-    return { id: 'default', selection: { style: names ?? settings.naming.style } };
+  const everything = { filter: EVERYTHING, instructions: { own: settings.instructions, upstreams: true } };
+  const view = viewNamed(settings, name ?? 'default');
+  if (view !== undefined) {
+    return {
+      id: name === undefined || name === 'default' ? 'default' : `view ${name}`,
+      selection: { style: names ?? view.naming },
+      filter: viewFilter(view),
+      instructions: { own: view.instructions ?? settings.instructions, upstreams: view.upstreamInstructions },
+    };
   }
-  if (!Object.hasOwn(settings.upstreams, upstream) || settings.upstreams[upstream]?.enabled !== true) {
+  if (name === undefined) {
+    return { id: 'default', selection: { style: names ?? settings.naming.style }, ...everything };
+  }
+  if (!Object.hasOwn(settings.upstreams, name) || settings.upstreams[name]?.enabled !== true) {
     throw new GatewayError('ENDPOINT_UNKNOWN');
   }
-  return { id: `upstream ${upstream}`, selection: { style: names ?? 'bare', upstream } };
+  return { id: `upstream ${name}`, selection: { style: names ?? 'bare', upstream: name }, ...everything };
+}
+
+function viewNamed({ views }: Settings, name: string): Settings['views'][string] | undefined {
+  return Object.hasOwn(views, name) ? views[name] : undefined;
+}
+
+/**
+ * Throws ENDPOINT_UNKNOWN at the entrance of an upstream that somebody with these rights sees nothing of: whether it is
+ * there is not theirs to know.
+ */
+export function requireEntrance(entrance: Entrance, access: Access): void {
+  const { upstream } = entrance.selection;
+  if (upstream !== undefined && !access.sees(upstream)) {
+    throw new GatewayError('ENDPOINT_UNKNOWN');
+  }
 }

@@ -4,6 +4,7 @@ import { after } from '../base/time.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Reply } from '../relay/relay.ts';
 import type { Outlet } from './outlet.ts';
+import { refusalHeaders } from './refusal.ts';
 import { SseStream } from './sse-stream.ts';
 
 export interface ExchangeOptions {
@@ -46,7 +47,8 @@ export class Exchange {
   finish(answer: Reply): void {
     this.#left -= 1;
     this.#answers.push(answer);
-    if (this.#left === 0 && !this.#options.accepts.json) {
+    // A refusal for the lack of a scope has to have its own status, whatever the client would rather read.
+    if (this.#left === 0 && !this.#options.accepts.json && answer.refused === undefined) {
       this.#begin();
     }
     if (this.#stream !== undefined) {
@@ -80,6 +82,9 @@ export class Exchange {
     const [first] = this.#answers;
     const status = batch === undefined ? (first?.status ?? 200) : 200;
     const texts = this.#answers.map(({ json }) => json);
+    if (batch === undefined && first?.refused !== undefined) {
+      reply.headers(refusalHeaders(reply.request, first.refused));
+    }
     void reply
       .code(status)
       .header('content-type', 'application/json')

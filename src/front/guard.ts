@@ -129,3 +129,10 @@ export function acceptedForms(accept: string | undefined): { readonly json: bool
     sse: any || types.includes('text/event-stream') || types.includes('text/*'),
   };
 }
+
+/** Throws ACCEPT_REFUSED where a GET takes no event stream: there is nothing else to answer it with. */
+export function requireEventStream(headers: HeaderMap): void {
+  if (!acceptedForms(headerOf(headers, 'accept')).sse) {
+    throw new GatewayError('ACCEPT_REFUSED', { detail: 'A GET needs text/event-stream.' });
+  }
+}

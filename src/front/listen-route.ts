@@ -26,9 +26,10 @@ export async function serveListen(
 ): Promise<() => void> {
   const filter = message.params?.['notifications'];
   const wants = wantedChanges(filter);
+  (await front.allowance.request(context.principal))();
   const further = await front.relay.honour(filter, context);
-  front.streams.reserve();
-  const served = (change: Change) => front.hello.offers(context.entrance, change);
+  front.streams.reserve(context.principal);
+  const served = (change: Change) => front.hello.offers(context.entrance, context.access, change);
   const stream = open();
   const tell = (method: string, params: JsonObject = {}) => {
     stream.send(JSON.stringify(notification(method, { ...params, ...subscriptionMeta(message.id) })));
@@ -39,18 +40,21 @@ export async function serveListen(
   stream.onClose(further.start(tell));
   stream.onClose(
     front.hub.subscribe({
+      principal: context.principal.key,
       wants,
-      sees: (swap) => front.visibleChanges(context.entrance, swap),
+      sees: (swap) => front.visibleChanges(context, swap),
       notify: (change) => tell(`notifications/${change}/list_changed`),
     }),
   );
+  const { principal, codec, client, session } = context;
+  stream.onClose(front.attend({ principal, codec, client, session }));
   const farewell = () => {
     const { serverInfo } = front.hello;
     const ended = context.codec.encodeResult(message.method, subscriptionMeta(message.id), { serverInfo });
     stream.send(JSON.stringify(result(message.id, ended)));
     stream.end();
   };
-  stream.onClose(front.streams.add(farewell));
+  stream.onClose(front.streams.add(farewell, context.principal));
   return farewell;
 }
 

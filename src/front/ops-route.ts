@@ -1,15 +1,35 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MCP } from '../access/resource.ts';
 import type { FrontOptions } from './front.ts';
 import { isLoopback } from './guard.ts';
 
-/** `/healthz`: the process lives. `/readyz`: traffic may come; details only for whoever sits at this machine. */
+/** `/healthz`: the process lives. `/readyz`: traffic may come; details only for operators. */
 export function opsRoutes(server: FastifyInstance, front: FrontOptions): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (request, reply) => {
     const { ready, status, upstreams } = front.readiness();
+    const operator = await isOperator(front, request);
     reply.code(ready ? 200 : 503);
-    return isLocal(request) ? { status, upstreams } : { status };
+    return operator ? { status, upstreams } : { status };
   });
+}
+
+/** Without sign-in whoever sits at this machine, else members of `operators.groups`. Nobody is refused here. */
+async function isOperator(
+  { settings, authenticate }: FrontOptions,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const { auth, operators } = settings;
+  if (auth.mode === 'none') {
+    return isLocal(request);
+  }
+  try {
+    const { groups } = await authenticate(request.raw.headersDistinct, MCP);
+    return operators.groups.some((group) => groups.includes(group));
+  } catch (thrown) {
+    request.log.debug({ err: thrown }, 'somebody who is not signed in asked for the state');
+    return false;
+  }
 }
 
 /** Whether a request came from this very machine. */

@@ -6,7 +6,15 @@ import { addOutlet, removeOutlet } from './aside.ts';
 import { takeAnswer } from './asking.ts';
 import { batchOf } from './batch.ts';
 import { type Calls, cancel, track } from './calls.ts';
-import { answerInSession, endSession, greet, hear, modernContext, type Standing } from './channel.ts';
+import {
+  answerInSession,
+  callerOf,
+  endSession,
+  greet,
+  hear,
+  modernContext,
+  type Standing,
+} from './channel.ts';
 import type { FrontOptions } from './front.ts';
 import { envelopeFault, noBatches } from './inbound.ts';
 import { serveListen } from './listen-route.ts';
@@ -35,7 +43,7 @@ export class Peer {
   /** How to end each `subscriptions/listen` gracefully. */
   readonly #farewells = new Set<() => void>();
   readonly #running = new Set<Promise<void>>();
-  #sessionId: string | undefined;
+  #session: Session | undefined;
 
   constructor(options: PeerOptions) {
     this.#options = options;
@@ -58,7 +66,7 @@ export class Peer {
 
   /** The client says nothing more: resolves when everything it asked for is answered. */
   async drained(): Promise<void> {
-    for (const question of [...(this.#session()?.live.questions.values() ?? [])]) {
+    for (const question of [...(this.#session?.live.questions.values() ?? [])]) {
       question.drop();
     }
     while (this.#running.size > 0) {
@@ -91,7 +99,7 @@ export class Peer {
 
   async #answer(message: RpcRequest): Promise<void> {
     const { front, standing, outlet, modern } = this.#options;
-    const session = this.#session();
+    const session = this.#session;
     const version = metaOf(message.params)[META.version];
     if (typeof version === 'string' && !(session !== undefined && isLegacy(version))) {
       return modern
@@ -114,13 +122,11 @@ export class Peer {
   #initialize(message: RpcRequest): void {
     const { front, standing, outlet } = this.#options;
     this.#endSession();
-    const { sessionId, json } = greet(front, standing, message);
-    this.#sessionId = sessionId;
+    const { introduction, json } = greet(front, standing, message);
+    this.#session = front.sessions.attached(introduction);
     outlet.send(json);
-    const session = this.#session();
-    if (session !== undefined) {
-      addOutlet(front, session, standing.entrance, outlet);
-    }
+    const caller = callerOf(front, standing.principal, this.#session);
+    addOutlet(front, this.#session, { caller, entrance: standing.entrance }, outlet);
   }
 
   async #modern(message: RpcRequest, version: string): Promise<void> {
@@ -156,7 +162,7 @@ export class Peer {
 
   async #batch(values: readonly unknown[]): Promise<void> {
     const { front, standing, outlet } = this.#options;
-    const session = this.#session();
+    const session = this.#session;
     if (session === undefined) {
       throw noBatches();
     }
@@ -173,31 +179,25 @@ export class Peer {
   }
 
   /** A notification, or the answer to a question of a server. */
-  async #hear(message: Exclude<RpcMessage, RpcRequest>): Promise<void> {
-    const session = this.#session();
+  #hear(message: Exclude<RpcMessage, RpcRequest>): void {
+    const { front, standing } = this.#options;
+    const session = this.#session;
     if ('method' in message) {
       if (message.method === 'notifications/cancelled') {
         cancel(this.#calls, message.params?.['requestId']);
       }
       if (session !== undefined) {
-        await hear(this.#options.front, message, session);
+        hear(front, message, session, standing.log);
       }
     } else if (session !== undefined) {
       takeAnswer(session, message);
     }
   }
 
-  #session(): Session | undefined {
-    const { front, standing } = this.#options;
-    return this.#sessionId === undefined
-      ? undefined
-      : front.sessions.open(this.#sessionId, standing.principal, standing.entrance.id);
-  }
-
   #endSession(): void {
     const { front, outlet } = this.#options;
-    const session = this.#session();
-    this.#sessionId = undefined;
+    const session = this.#session;
+    this.#session = undefined;
     if (session !== undefined) {
       removeOutlet(session, outlet);
       endSession(front, session);

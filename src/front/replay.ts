@@ -1,46 +1,71 @@
-import { randomBytes } from 'node:crypto';
-import { after } from '../base/time.ts';
-import type { Outlet } from './outlet.ts';
-import type { SseStream } from './sse-stream.ts';
+import { type Keeper, type Kept, ResumableStream, type ResumeRules } from './resumable-stream.ts';
 
 /** Resumable streams of legacy sessions (2025-11-25 transports, Resumability and Redelivery). */
 
-export interface ReplayRules {
+export interface ReplayRules extends ResumeRules {
   /** Most events, and most bytes of them, kept for all streams of one session. */
   readonly replayEvents: number;
   readonly replayBytes: number;
-  /** ms that a stream waits for its client to come back, and that its events are kept after its end. */
-  readonly resumeFor: number;
-  /** Whether streams begin with an event that has an id and no data: the client then knows that it may come back. */
-  readonly primes: boolean;
 }
 
-/** How soon a client should come back after its connection broke, in ms. */
-const RETRY_MS = 1_000;
 const EVENT_ID = /^([\w-]{12})\.(\d{1,15})$/;
+/** All sessions together keep no more than so many of them may: anybody can open sessions. */
+const FULL_SESSIONS = 64;
 
-interface Kept {
-  readonly number: number;
-  readonly json: string;
-  readonly bytes: number;
+/** What the sessions of one gateway keep together. */
+export class ReplayBudget {
+  /** Sessions that keep something; the one that sent last is the last. */
+  readonly #keeping = new Set<Replays>();
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * A session has sent an event of that size. While all keep more than `mostBytes` together, the session that has sent
+   * nothing for longest drops its oldest event; never the one that sends now.
+   */
+  took(replays: Replays, bytes: number, mostBytes: number): void {
+    this.#bytes += bytes;
+    this.#keeping.delete(replays);
+    this.#keeping.add(replays);
+    let [quietest] = this.#keeping;
+    while (this.#bytes > mostBytes && quietest !== undefined && quietest !== replays) {
+      quietest.dropOldest();
+      [quietest] = this.#keeping;
+    }
+  }
+
+  /** A session keeps so much less. */
+  gave(replays: Replays, bytes: number): void {
+    this.#bytes -= bytes;
+    if (replays.empty) {
+      this.#keeping.delete(replays);
+    }
+  }
 }
 
 /** The streams of one session, and what was sent on them, as far as somebody may ask for it again. */
-export class Replays {
+export class Replays implements Keeper {
   readonly #rules: ReplayRules;
+  readonly #budget: ReplayBudget;
   readonly #streams = new Map<string, ResumableStream>();
   /** The stream of each kept event, oldest event first. */
   #order: ResumableStream[] = [];
   #bytes = 0;
 
-  constructor(rules: ReplayRules) {
+  constructor(rules: ReplayRules, budget: ReplayBudget) {
     this.#rules = rules;
+    this.#budget = budget;
   }
 
-  /**
-   * A new stream. With `lapsed` it is given up when nobody has been connected to it for `resumeFor`; without, it lives
-   * until it is ended, since a call goes on without its client.
-   */
+  /** True while nothing is kept. */
+  get empty(): boolean {
+    return this.#order.length === 0;
+  }
+
+  /** A new stream, `lapsed` as {@link ResumableStream} takes it. */
   open(lapsed?: () => void): ResumableStream {
     const stream = new ResumableStream(this, this.#rules, lapsed);
     this.#streams.set(stream.id, stream);
@@ -65,142 +90,40 @@ export class Replays {
     }
   }
 
-  /** Of the streams of this session only: an event was sent. */
   keep(stream: ResumableStream, event: Kept): void {
     stream.kept.push(event);
     this.#order.push(stream);
     this.#bytes += event.bytes;
     const { replayEvents, replayBytes } = this.#rules;
     while (this.#order.length > 1 && (this.#order.length > replayEvents || this.#bytes > replayBytes)) {
-      this.#dropOldest();
+      this.dropOldest();
     }
+    this.#budget.took(this, event.bytes, replayBytes * FULL_SESSIONS);
   }
 
-  /** Of the streams of this session only: nobody will ask for this one any more. */
   forget(stream: ResumableStream): void {
     this.#streams.delete(stream.id);
-    this.#order = this.#order.filter((other) => other !== stream);
-    this.#bytes -= stream.kept.reduce((sum, { bytes }) => sum + bytes, 0);
-    stream.kept.length = 0;
+    const kept = stream.kept.splice(0);
+    if (kept.length > 0) {
+      this.#order = this.#order.filter((other) => other !== stream);
+      this.#gave(kept);
+    }
   }
 
-  #dropOldest(): void {
+  /** Drops the oldest event of all its streams. */
+  dropOldest(): void {
     const stream = this.#order.shift();
-    this.#bytes -= stream?.kept.shift()?.bytes ?? 0;
-    if (stream?.ended === true && stream.kept.length === 0) {
-      stream.giveUp();
-    }
-  }
-}
-
-/**
- * One event stream of a session, whatever connection carries it now. Its events have ids that no other stream has, not
- * even one of another process, since a session outlives this one.
- */
-export class ResumableStream implements Outlet {
-  readonly id = randomBytes(9).toString('base64url');
-  /** What can be sent again, oldest first. */
-  readonly kept: Kept[] = [];
-  readonly #replays: Replays;
-  readonly #rules: ReplayRules;
-  readonly #lapsed: (() => void) | undefined;
-  #connection: SseStream | undefined;
-  #sent = 0;
-  #ended = false;
-  #stopWaiting = () => {};
-
-  constructor(replays: Replays, rules: ReplayRules, lapsed: (() => void) | undefined) {
-    this.#replays = replays;
-    this.#rules = rules;
-    this.#lapsed = lapsed;
-  }
-
-  get connected(): boolean {
-    return this.#connection?.connected === true;
-  }
-
-  /** Number of its newest event. */
-  get sent(): number {
-    return this.#sent;
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /** True when nothing comes after this event, now or ever. */
-  overAfter(number: number): boolean {
-    return this.#ended && !this.kept.some((event) => event.number > number);
-  }
-
-  /** The first connection of a new stream. */
-  begin(connection: SseStream): void {
-    if (this.#rules.primes) {
-      connection.prime(this.#eventId(0), RETRY_MS);
-    }
-    this.#carriedBy(connection);
-  }
-
-  /** Goes on after an event on another connection. The one before it ends: a message is sent on one only. */
-  resume(connection: SseStream, number: number): void {
-    const before = this.#connection;
-    const missed = this.kept.filter((event) => event.number > number);
-    connection.replay(missed.map((event) => ({ json: event.json, id: this.#eventId(event.number) })));
-    this.#carriedBy(connection);
-    before?.end();
-    if (this.#ended) {
-      connection.end();
+    if (stream !== undefined) {
+      this.#gave(stream.kept.splice(0, 1));
+      if (stream.ended && stream.kept.length === 0) {
+        stream.giveUp();
+      }
     }
   }
 
-  send(json: string): boolean {
-    if (this.#ended) {
-      return false;
-    }
-    this.#sent += 1;
-    this.#replays.keep(this, { number: this.#sent, json, bytes: Buffer.byteLength(json) });
-    this.#connection?.send(json, this.#eventId(this.#sent));
-    return true;
-  }
-
-  end(): void {
-    if (!this.#ended) {
-      this.#ended = true;
-      this.#connection?.end();
-      this.#waitFor(() => this.#replays.forget(this));
-    }
-  }
-
-  /** Ends it and keeps nothing. Idempotent. */
-  giveUp(): void {
-    this.end();
-    this.#stopWaiting();
-    this.#replays.forget(this);
-  }
-
-  #carriedBy(connection: SseStream): void {
-    this.#connection = connection;
-    if (!this.#ended) {
-      this.#stopWaiting();
-    }
-    connection.onClose(() => this.#left(connection));
-  }
-
-  #left(connection: SseStream): void {
-    if (this.#connection === connection && !this.#ended && this.#lapsed !== undefined) {
-      this.#waitFor(() => {
-        this.giveUp();
-        this.#lapsed?.();
-      });
-    }
-  }
-
-  #waitFor(run: () => void): void {
-    this.#stopWaiting();
-    this.#stopWaiting = after(this.#rules.resumeFor, run);
-  }
-
-  #eventId(number: number): string {
-    return `${this.id}.${number}`;
+  #gave(events: readonly Kept[]): void {
+    const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
+    this.#bytes -= bytes;
+    this.#budget.gave(this, bytes);
   }
 }

@@ -1,20 +1,31 @@
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Challenge, Refused } from '../access/challenge.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import type { Standing } from './channel.ts';
 import type { FrontOptions } from './front.ts';
 import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
-import { mcpRoutes, refuse } from './mcp-route.ts';
+import { mcpRoutes } from './mcp-route.ts';
+import { metadataRoutes } from './metadata-route.ts';
 import { opsRoutes } from './ops-route.ts';
+import { refuse } from './refusal.ts';
 import { sse2024Routes } from './sse-2024-route.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** CORS headers of the answer, for responses that leave the framework's hands. */
     corsHeaders: Readonly<Record<string, string>>;
+    /** Who asks and where, on the routes of clients. */
+    standing: Standing;
+    /** What somebody is told to do who is not let in there. */
+    challenge: (refused: Refused) => Challenge | undefined;
   }
 }
 
 /** Idle keep-alive connections live longer than those of usual proxies, so that the proxy closes first (ms). */
 const KEEP_ALIVE_MS = 75_000;
+
+/** Room for the longest credential that is looked at, and for everything else. Node answers 431 beyond it. */
+const HEADER_BYTES = 32_768;
 
 /** How often connections that have become idle are closed while the server closes, in ms. */
 const SWEEP_MS = 25;
@@ -35,12 +46,15 @@ export function createFront(front: FrontOptions): Front {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: settings.limits.maxBodyBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: HEADER_BYTES },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
   });
   const rule = { port: settings.listen.port };
   server.decorateRequest('corsHeaders');
+  server.decorateRequest('standing');
+  server.decorateRequest('challenge', () => undefined);
   server.removeAllContentTypeParsers();
   // The body stays bytes: errors in it are JSON-RPC errors, not the framework's, and no key of it is filtered.
   server.addContentTypeParser(
@@ -55,6 +69,7 @@ export function createFront(front: FrontOptions): Front {
   server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
   mcpRoutes(server, front);
   sse2024Routes(server, front);
+  metadataRoutes(server, front);
   opsRoutes(server, front);
   return {
     async listen() {

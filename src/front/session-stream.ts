@@ -1,8 +1,10 @@
 import type { FastifyReply } from 'fastify';
+import type { Principal } from '../access/principal.ts';
 import type { Log } from '../base/log.ts';
 import { takesPriming } from '../protocol/legacy-features.ts';
 import type { Entrance } from '../relay/context.ts';
 import { addOutlet, removeOutlet } from './aside.ts';
+import { callerOf } from './channel.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
 import { Replays } from './replay.ts';
@@ -10,6 +12,7 @@ import type { Session } from './sessions.ts';
 import type { SseStream } from './sse-stream.ts';
 
 export interface StreamRequest {
+  readonly principal: Principal;
   readonly entrance: Entrance;
   readonly log: Log;
   readonly reply: FastifyReply;
@@ -20,8 +23,8 @@ export interface StreamRequest {
 }
 
 /** The streams of a session that can be taken up again. */
-export function replaysOf({ version, live }: Session, { settings }: FrontOptions): Replays {
-  live.replays ??= new Replays({ ...settings.streams, primes: takesPriming(version) });
+export function replaysOf({ version, live }: Session, { settings, streams }: FrontOptions): Replays {
+  live.replays ??= new Replays({ ...settings.streams, primes: takesPriming(version) }, streams.kept);
   return live.replays;
 }
 
@@ -36,17 +39,17 @@ export function serveGet(front: FrontOptions, session: Session, request: StreamR
   if (found?.stream.overAfter(found.number) === true) {
     return reply.code(204).send();
   }
-  front.streams.reserve();
+  front.streams.reserve(request.principal);
   const connection = openStream(reply, request.headers, front.settings.streams, request.log);
   // A call that was taken up again ends with its result, as every call under way does at a shutdown.
   const isCall = found !== undefined && !session.live.outlets.has(found.stream);
-  const remove = front.streams.add(() => (isCall ? undefined : connection.end()));
+  const remove = front.streams.add(() => (isCall ? undefined : connection.end()), request.principal);
   connection.onClose(() => {
     session.live.lastSeen = Date.now();
     remove();
   });
   if (found === undefined) {
-    beginOwn(front, session, request.entrance, connection);
+    beginOwn(front, session, request, connection);
   } else {
     found.stream.resume(connection, found.number);
   }
@@ -54,11 +57,16 @@ export function serveGet(front: FrontOptions, session: Session, request: StreamR
 }
 
 /** A new stream for what belongs to no request. The broken ones that nobody has come back for are over then. */
-function beginOwn(front: FrontOptions, session: Session, entrance: Entrance, connection: SseStream): void {
+function beginOwn(
+  front: FrontOptions,
+  session: Session,
+  { principal, entrance }: StreamRequest,
+  connection: SseStream,
+): void {
   const { outlets } = session.live;
   const stream = replaysOf(session, front).open(() => removeOutlet(session, stream));
   stream.begin(connection);
-  addOutlet(front, session, entrance, stream);
+  addOutlet(front, session, { caller: callerOf(front, principal, session), entrance }, stream);
   for (const outlet of [...outlets].filter((other) => other !== stream && !other.connected)) {
     outlet.end();
     removeOutlet(session, outlet);

@@ -3,10 +3,10 @@ import type { Principal } from '../access/principal.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RpcResponse } from '../protocol/json-rpc.ts';
+import type { RpcId, RpcResponse } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { isLegacy } from '../protocol/versions.ts';
-import type { Calls } from './calls.ts';
+import { type Calls, track } from './calls.ts';
 import type { Outlet } from './outlet.ts';
 import type { Replays } from './replay.ts';
 
@@ -14,6 +14,15 @@ const PURPOSE = 'session';
 /** Longest declarations kept inside an id: it travels in a header of every request. */
 const LONGEST_CAPABILITIES = 2_048;
 const LONGEST_LABEL = 80;
+/** So many times as many ended ids are remembered as sessions are held: whoever opens and ends them in a loop fills nothing. */
+const ENDED_PER_SESSION = 10;
+
+/** What a client says of itself in `initialize`, and the version that was agreed on. */
+export interface Introduction {
+  readonly version: string;
+  readonly info: unknown;
+  readonly capabilities: unknown;
+}
 
 /**
  * A legacy session. All that outlives a restart of the gateway is sealed inside the id itself, since most clients never
@@ -50,6 +59,8 @@ interface Live {
   readonly watched: Map<string, () => void>;
   logLevel: string | undefined;
   lastSeen: number;
+  /** Nothing may be begun for it any more: nobody would end that. */
+  over: boolean;
 }
 
 /** Seals and opens session ids, and holds what is open for each: cheap, idle ones forgotten, the oldest evicted. */
@@ -71,24 +82,29 @@ export class Sessions {
   }
 
   /** A new session id. `entrance` is where it was opened: the id is worth nothing at another one. */
-  create(about: {
-    version: string;
-    info: unknown;
-    capabilities: unknown;
-    principal: Principal;
-    entrance: string;
-  }): string {
-    const capabilities = isObject(about.capabilities) ? about.capabilities : {};
+  create(about: Introduction & { principal: Principal; entrance: string }): string {
+    const { name, version: release } = labels(about.info);
     return this.#sealer.seal(PURPOSE, {
       sid: randomUUID(),
       version: about.version,
-      name: (stringAt(about.info, 'name') ?? 'unnamed').slice(0, LONGEST_LABEL),
-      release: (stringAt(about.info, 'version') ?? '').slice(0, LONGEST_LABEL),
-      capabilities: bounded(capabilities),
+      name,
+      release,
+      capabilities: bounded(about.capabilities),
       principal: about.principal.key,
       entrance: about.entrance,
       expires: Date.now() + this.#settings.maxAge,
     });
+  }
+
+  /** A session that lives with its one connection: nobody else can name it, so it neither expires nor makes room. */
+  attached({ version, info, capabilities }: Introduction): Session {
+    return {
+      sid: randomUUID(),
+      version,
+      info: labels(info),
+      capabilities: bounded(capabilities),
+      live: nothingOpen(),
+    };
   }
 
   /** The session of an id, or undefined where it is forged, ended, expired, or belongs to somebody or somewhere else. */
@@ -118,15 +134,11 @@ export class Sessions {
     };
   }
 
-  /** Ends a session: its streams close, its calls are cancelled, its id is refused from now on. */
+  /** Ends a session: its streams close, its calls are cancelled, its id, if it has one, is refused from now on. */
   end(session: Session): void {
-    const now = Date.now();
-    for (const [sid, until] of this.#ended) {
-      if (until <= now) {
-        this.#ended.delete(sid);
-      }
+    if (this.#live.has(session.sid)) {
+      this.#refuse(session.sid);
     }
-    this.#ended.set(session.sid, now + this.#settings.maxAge);
     this.#forget(session.sid, session.live);
   }
 
@@ -140,6 +152,19 @@ export class Sessions {
     }
   }
 
+  #refuse(ended: string): void {
+    const now = Date.now();
+    this.#ended.set(ended, now + this.#settings.maxAge);
+    const most = this.#settings.max * ENDED_PER_SESSION;
+    // In the order of their ends, which is that of their times.
+    for (const [sid, until] of this.#ended) {
+      if (until > now && this.#ended.size <= most) {
+        return;
+      }
+      this.#ended.delete(sid);
+    }
+  }
+
   #touch(sid: string): Live {
     const known = this.#live.get(sid);
     const live = known ?? nothingOpen();
@@ -147,9 +172,10 @@ export class Sessions {
     this.#live.delete(sid);
     this.#live.set(sid, live);
     if (this.#live.size > this.#settings.max) {
-      const [oldest] = [...this.#live].filter(([other, { calls }]) => other !== sid && calls.size === 0);
+      const idle = [...this.#live].filter(([other, { calls }]) => other !== sid && calls.size === 0);
+      const oldest = idle.find(([, other]) => isQuiet(other)) ?? idle[0];
       if (oldest !== undefined) {
-        this.#forget(oldest[0], oldest[1]);
+        this.#forget(...oldest);
       }
     }
     return live;
@@ -157,6 +183,7 @@ export class Sessions {
 
   #forget(sid: string, live: Live): void {
     this.#live.delete(sid);
+    live.over = true;
     for (const stop of live.watched.values()) {
       stop();
     }
@@ -177,6 +204,18 @@ export class Sessions {
   }
 }
 
+/**
+ * Registers a request of a session; returns how to take it out again. The session is not quiet before that: the call may
+ * have been all that it did for hours, and what was said on its stream can be asked for again.
+ */
+export function beginCall({ live }: Session, id: RpcId, controller: AbortController): () => void {
+  const done = track(live.calls, id, controller);
+  return () => {
+    done();
+    live.lastSeen = Date.now();
+  };
+}
+
 function nothingOpen(): Live {
   return {
     outlets: new Set(),
@@ -189,6 +228,7 @@ function nothingOpen(): Live {
     watched: new Map(),
     logLevel: undefined,
     lastSeen: 0,
+    over: false,
   };
 }
 
@@ -196,8 +236,16 @@ function isQuiet(live: Live): boolean {
   return live.calls.size === 0 && ![...live.outlets].some(({ connected }) => connected);
 }
 
+function labels(info: unknown): Implementation {
+  return {
+    name: (stringAt(info, 'name') ?? 'unnamed').slice(0, LONGEST_LABEL),
+    version: (stringAt(info, 'version') ?? '').slice(0, LONGEST_LABEL),
+  };
+}
+
 /** Declared capabilities as they are, or only their names where they are too long for a header. */
-function bounded(capabilities: JsonObject): JsonObject {
+function bounded(declared: unknown): JsonObject {
+  const capabilities = isObject(declared) ? declared : {};
   if (JSON.stringify(capabilities).length <= LONGEST_CAPABILITIES) {
     return capabilities;
   }

@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { GatewayError } from '../base/errors.ts';
-import type { EndpointRoute } from './entrance.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
-import { acceptedForms } from './guard.ts';
-import { bodyOf, notOffered, refuse, visit } from './mcp-route.ts';
+import { requireEventStream } from './guard.ts';
 import { Peer } from './peer.ts';
-
-/** Where messages are posted: the address of the stream, with the id of the stream in its query. */
-interface PostRoute extends EndpointRoute {
-  readonly Querystring: EndpointRoute['Querystring'] & { readonly sessionId?: string | string[] };
-}
+import { refuse } from './refusal.ts';
+import { bodyOf, clientRoutes, notOffered, type Visit } from './visit.ts';
 
 /** One open stream. Its id is of use to the very principal and entrance that opened it. */
 interface Client {
@@ -20,8 +15,6 @@ interface Client {
   readonly entrance: string;
 }
 
-const ALLOW = 'GET, POST, OPTIONS';
-
 /**
  * The HTTP+SSE transport of 2024-11-05: a GET opens the one stream that carries every message to the client, and names
  * the address that the client posts its own to. The end of the stream ends everything.
@@ -29,61 +22,45 @@ const ALLOW = 'GET, POST, OPTIONS';
 export function sse2024Routes(server: FastifyInstance, front: FrontOptions): void {
   const { enabled, path } = front.settings.legacySse;
   const clients = new Map<string, Client>();
-  for (const url of enabled ? [path, `${path}/:name`] : []) {
-    server.get<PostRoute>(url, (request, reply) => open(front, clients, request, reply));
-    server.post<PostRoute>(url, (request, reply) => post(front, clients, request, reply));
-    server.route<PostRoute>({
-      method: ['HEAD', 'PUT', 'PATCH', 'DELETE'],
-      url,
-      handler: (_request, reply) => notOffered(reply, ALLOW),
+  if (enabled) {
+    clientRoutes(server, front, path, {
+      GET: (here) => open(clients, here),
+      POST: (here) => post(clients, here),
     });
   }
 }
 
-async function open(
-  front: FrontOptions,
-  clients: Map<string, Client>,
-  request: FastifyRequest<PostRoute>,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const here = await visit(front, request, reply);
-  const { principal, entrance, log } = here;
-  if (!acceptedForms(request.headers.accept).sse) {
-    throw new GatewayError('ACCEPT_REFUSED', { detail: 'A GET needs text/event-stream.' });
-  }
-  front.streams.reserve();
+function open(clients: Map<string, Client>, here: Visit): FastifyReply {
+  const { front, request, reply, principal, entrance, log } = here;
+  requireEventStream(request.headers);
+  front.streams.reserve(principal);
   const stream = openStream(reply, here.headers, front.settings.streams, log);
   const peer = new Peer({ front, standing: { principal, entrance, log }, outlet: stream, modern: false });
   const id = randomUUID();
   clients.set(id, { peer, principal: principal.key, entrance: entrance.id });
-  const remove = front.streams.add(() => stream.end());
+  // What was asked for before a shutdown is still answered; the client can ask for nothing more.
+  const remove = front.streams.add(() => void peer.drained().then(() => stream.end()), principal);
   stream.onClose(() => {
     remove();
     clients.delete(id);
     peer.close();
   });
-  stream.announce('endpoint', addressOf(request.url, id, front.settings.listen.publicUrl));
+  stream.nameEndpoint(addressOf(request.url, id, front.settings.listen.publicUrl));
   return reply;
 }
 
-async function post(
-  front: FrontOptions,
-  clients: Map<string, Client>,
-  request: FastifyRequest<PostRoute>,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+function post(clients: Map<string, Client>, here: Visit): FastifyReply {
+  const { request, reply, principal, entrance } = here;
   const { sessionId } = request.query;
   if (sessionId === undefined) {
     // A client that tries the newer transport first: this status sends it to the older one.
-    return notOffered(reply, ALLOW);
+    return notOffered(here);
   }
-  const { principal, entrance } = await visit(front, request, reply);
   const client = clients.get(String(sessionId));
   if (client?.principal !== principal.key || client.entrance !== entrance.id) {
     return refuse(reply, new GatewayError('SESSION_UNKNOWN'));
   }
-  const message = bodyOf(request);
-  client.peer.take(message);
+  client.peer.take(bodyOf(here));
   return reply.code(202).send();
 }
 

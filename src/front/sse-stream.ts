@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '../base/log.ts';
-import { KEEP_ALIVE, SSE_HEADERS, sseEvent } from '../protocol/sse.ts';
+import { endpointEvent, KEEP_ALIVE, messageEvent, primingEvent, SSE_HEADERS } from '../protocol/sse.ts';
 import { Backlog } from './backlog.ts';
 import type { Outlet } from './outlet.ts';
 
@@ -52,28 +52,25 @@ export class SseStream implements Outlet {
 
   /** `id` is what a client that lost the connection names to go on after this message. */
   send(json: string, id?: string): boolean {
-    this.#write(id === undefined ? sseEvent(json) : numbered(json, id));
+    this.#write(messageEvent(json, id));
     return this.#open;
   }
 
   /** Messages sent before, all at once: together they count as one towards a slow reader. */
   replay(events: readonly { readonly json: string; readonly id: string }[]): void {
     if (events.length > 0) {
-      this.#write(events.map(({ json, id }) => numbered(json, id)).join(''));
+      this.#write(events.map(({ json, id }) => messageEvent(json, id)).join(''));
     }
   }
 
-  /**
-   * An event without data: from now on the client can come back, `retryMs` after the connection broke (2025-11-25
-   * transports, Sending Messages to the Server).
-   */
+  /** Tells the client that it can come back, and how soon, in ms. */
   prime(id: string, retryMs: number): void {
-    this.#write(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
+    this.#write(primingEvent(id, retryMs));
   }
 
-  /** An event of a type of its own; `data` is one line. */
-  announce(event: string, data: string): void {
-    this.#write(`event: ${event}\ndata: ${data}\n\n`);
+  /** Tells a client of 2024-11-05 where to post its messages. */
+  nameEndpoint(address: string): void {
+    this.#write(endpointEvent(address));
   }
 
   /** Ends the response after what was written. */
@@ -96,8 +93,4 @@ export class SseStream implements Outlet {
     this.#backlog.drop();
     clearInterval(this.#timer);
   }
-}
-
-function numbered(json: string, id: string): string {
-  return `id: ${id}\n${sseEvent(json)}`;
 }

@@ -1,27 +1,38 @@
 import type { Readable, Writable } from 'node:stream';
-import { ANONYMOUS } from '../access/principal.ts';
+import type { Principal } from '../access/principal.ts';
+import { MCP } from '../access/resource.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import { pause } from '../base/time.ts';
+import { createLineReader, type LineSink } from '../base/line-reader.ts';
+import { at, pause } from '../base/time.ts';
 import { isRpcId, type RpcId } from '../protocol/json-rpc.ts';
 import type { Entrance } from '../relay/context.ts';
-import type { createLineReader, LineSink } from '../upstream/line-reader.ts';
 import { Backlog } from './backlog.ts';
+import { entranceTo, requireEntrance } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
 import { parseJson } from './inbound.ts';
 import type { Outlet } from './outlet.ts';
 import { Peer } from './peer.ts';
 
-export interface StdioOptions {
-  readonly front: FrontOptions;
-  readonly entrance: Entrance;
+/** The one client, as the process was told to serve it. */
+export interface StdioClient {
   readonly input: Readable;
   readonly output: Writable;
-  readonly lines: typeof createLineReader;
+  /** Name of the one upstream or view to serve; absent: `default`. */
+  readonly upstream?: string;
+  readonly names?: 'dotted' | 'strict';
+  /** Key or token that it signs in with. */
+  readonly token?: string;
+}
+
+interface StdioOptions extends Pick<StdioClient, 'input' | 'output'> {
+  readonly front: FrontOptions;
+  readonly principal: Principal;
+  readonly entrance: Entrance;
 }
 
 /** One client over a pair of streams, in both eras (spec 2026-07-28: transports/stdio). */
 export interface StdioFront {
-  /** Resolves when the client has closed its end, or reads no more. */
+  /** Resolves when the client has closed its end, reads no more, or may ask no more. */
   readonly ended: Promise<void>;
   /**
    * Waits until everything that was asked for is answered, at most `graceMs` and no longer than until `hurry` aborts;
@@ -30,8 +41,18 @@ export interface StdioFront {
   close(graceMs: number, hurry: AbortSignal): Promise<void>;
 }
 
-export function createStdioFront(options: StdioOptions): StdioFront {
-  const { front, entrance, input, output } = options;
+/** Rejects with whatever sign-in refuses, and with ENDPOINT_UNKNOWN for a name that nothing has for this client. */
+export async function openStdioFront(front: FrontOptions, client: StdioClient): Promise<StdioFront> {
+  const { upstream, names, token, ...pipes } = client;
+  const headers = token === undefined ? {} : { authorization: [`Bearer ${token}`] };
+  const principal = await front.authenticate(headers, { ...MCP, name: upstream });
+  const entrance = entranceTo(front.settings, upstream, names);
+  requireEntrance(entrance, front.accessOf(principal));
+  return createStdioFront({ front, principal, entrance, ...pipes });
+}
+
+function createStdioFront(options: StdioOptions): StdioFront {
+  const { front, principal, entrance, input, output } = options;
   const { log } = front;
   const over = new AbortController();
   const ended = new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
@@ -42,20 +63,29 @@ export function createStdioFront(options: StdioOptions): StdioFront {
     },
     // Who does not read its answers is not asked for more questions.
     full: () => input.pause(),
+    caughtUp: () => input.resume(),
   });
-  const peer = new Peer({ front, standing: { principal: ANONYMOUS, entrance, log }, outlet, modern: true });
-  const reader = options.lines(front.settings.limits.maxBodyBytes, sinkFor(peer));
+  const peer = new Peer({ front, standing: { principal, entrance, log }, outlet, modern: true });
+  const reader = createLineReader(front.settings.limits.maxBodyBytes, sinkFor(peer));
   input.on('data', (chunk: Buffer) => reader.push(chunk));
-  output.on('drain', () => input.resume());
   input.on('error', (error) => log.debug({ err: error }, 'the input broke'));
   input.on('end', () => {
     reader.end();
     over.abort();
   });
   input.on('close', () => over.abort());
+  const { expires } = principal;
+  const stay =
+    expires === undefined
+      ? undefined
+      : at(expires, () => {
+          log.warn('the token has ended that this was started with');
+          over.abort();
+        });
   return {
     ended,
     async close(graceMs, hurry) {
+      stay?.();
       if (outlet.connected) {
         await Promise.race([peer.drained(), pause(graceMs, hurry)]);
       }
@@ -84,19 +114,19 @@ function sinkFor(peer: Peer): LineSink {
 interface PipeEvents {
   /** Nobody reads any more, or too slowly. */
   lost(why: object): void;
-  /** The reader has to catch up first; `drain` of the output tells when it has. */
+  /** The reader has to catch up first. */
   full(): void;
+  /** The reader has read all there was. */
+  caughtUp(): void;
 }
 
 /** Messages as lines. */
 class Pipe implements Outlet {
-  readonly #output: Writable;
   readonly #backlog: Backlog;
   readonly #events: PipeEvents;
   #open = true;
 
   constructor(output: Writable, bufferBytes: number, events: PipeEvents) {
-    this.#output = output;
     this.#events = events;
     const close = (why: object) => {
       this.#open = false;
@@ -104,6 +134,11 @@ class Pipe implements Outlet {
       events.lost(why);
     };
     this.#backlog = new Backlog(output, bufferBytes, (waiting) => close({ waiting }));
+    output.on('drain', () => {
+      if (this.#backlog.caughtUp) {
+        events.caughtUp();
+      }
+    });
     output.on('error', (error) => close({ err: error }));
     output.on('close', () => close({}));
   }
@@ -115,7 +150,7 @@ class Pipe implements Outlet {
   send(json: string): boolean {
     if (this.#open) {
       this.#backlog.write(`${json}\n`);
-      if (this.#output.writableNeedDrain) {
+      if (!this.#backlog.caughtUp) {
         this.#events.full();
       }
     }

@@ -2,7 +2,10 @@ import type { Catalog } from '../catalog/snapshot.ts';
 import { KINDS, type Kind } from '../protocol/model.ts';
 import type { LinkState, UpstreamStatus } from '../upstream/link.ts';
 
-/** ready: connected and its lists are read. stale: connected, but a list could not be read; the last one serves. */
+/**
+ * ready: connected and its lists are read. stale: connected, but a list could not be read; the last one serves. One that
+ * single users sign in to has lists of theirs alone: it is ready while one of them is connected, and idle otherwise.
+ */
 export type UpstreamState = Exclude<LinkState, 'connected'> | 'ready' | 'stale';
 
 /** What `/readyz` and the commands say of one upstream. */
@@ -40,17 +43,18 @@ export interface ReadinessInput {
 
 /**
  * Ready once every upstream that is needed was tried once and at least one catalog is read; a gateway without any
- * upstream has nothing to wait for.
+ * upstream has nothing to wait for, and neither has one that single users sign in to: what becomes of that is theirs.
  */
 export function readiness(input: ReadinessInput): Readiness {
   const { statuses, catalog } = input;
   const on = [...statuses].filter(([, status]) => status.state !== 'off');
   const needed = on.filter(([id]) => !input.optional(id));
   const unread = (id: string, status: UpstreamStatus) =>
-    status.state === 'connected' && !catalog.parts.has(id);
+    status.state === 'connected' && !status.own && !catalog.parts.has(id);
   const starting = needed.some(([id, status]) => !input.tried(id) || unread(id, status));
-  const read = on.length === 0 || on.some(([id]) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]));
-  const whole = needed.every(([id, status]) => stateOf(id, status, catalog) === 'ready');
+  const isRead = (id: string) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]);
+  const read = on.length === 0 || on.some(([id, status]) => status.own || isRead(id));
+  const whole = needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
   const upstreams = Object.fromEntries(
     [...statuses].map(([id, status]) => [id, report(id, status, catalog)]),
   );
@@ -58,10 +62,15 @@ export function readiness(input: ReadinessInput): Readiness {
   return { status, ready: !starting && read, upstreams };
 }
 
+const WELL: ReadonlySet<UpstreamState> = new Set(['ready', 'idle']);
+
 /** Connected alone is not ready: a server whose lists were never read would look healthy and empty (case C-026). */
 function stateOf(id: string, status: UpstreamStatus, catalog: Catalog): UpstreamState {
   if (status.state !== 'connected') {
     return status.state;
+  }
+  if (status.own) {
+    return 'ready';
   }
   const part = catalog.parts.get(id);
   return part === undefined ? 'connecting' : part.stale ? 'stale' : 'ready';

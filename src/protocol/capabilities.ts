@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt, without } from '../base/json.ts';
 import { APPS, extensionsOf, TASKS } from './extensions.ts';
 import { KIND_FACTS, type Kind } from './model.ts';
 
@@ -42,15 +42,22 @@ export function merge(servers: readonly ServerCapabilities[], pending: boolean):
 }
 
 /**
- * Tasks of the 2025-11-25 kind, as a legacy client is told of them: for calls of tools, where some server has them.
- * Listing is not offered: a server reached with one identity for everybody cannot say whose task is whose.
+ * Those merged capabilities as a legacy client is told of them. Of extensions, whose methods its era does not have, only
+ * apps are left (SEP-1865: what they need travels in definitions and resources). Tasks of the 2025-11-25 kind come in,
+ * for calls of tools, where some server has them; listing them is not offered: a server reached with one identity for
+ * everybody cannot say whose task is whose.
  */
-export function legacyTasks(servers: readonly ServerCapabilities[]): JsonObject {
-  const some = servers.some((server) => {
+export function forLegacy(merged: JsonObject, servers: readonly ServerCapabilities[]): JsonObject {
+  const apps = extensionsOf(merged)[APPS];
+  const tasks = servers.some((server) => {
     const requests = objectAt(objectAt(server, 'tasks'), 'requests');
     return isObject(objectAt(requests, 'tools')?.['call']);
   });
-  return some ? { tasks: { cancel: {}, requests: { tools: { call: {} } } } } : {};
+  return {
+    ...without(merged, 'extensions'),
+    ...(apps === undefined ? {} : { extensions: { [APPS]: apps } }),
+    ...(tasks ? { tasks: { cancel: {}, requests: { tools: { call: {} } } } } : {}),
+  };
 }
 
 /**

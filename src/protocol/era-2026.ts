@@ -56,7 +56,8 @@ export function era2026(version: string): EraCodec {
     encodeResult(method, result, extras) {
       const resultType = result['resultType'] ?? 'complete';
       const hinted = CACHEABLE.has(method) && resultType === 'complete';
-      const meta = isObject(result['_meta']) ? result['_meta'] : {};
+      // A task of the old kind has an id that this client was never given, and could not use.
+      const meta = without(isObject(result['_meta']) ? result['_meta'] : {}, META.relatedTask);
       return {
         // Members of these names are hints in cacheable results only; a task has a `ttlMs` of its own.
         ...(CACHEABLE.has(method) && !hinted ? without(result, 'ttlMs', 'cacheScope') : result),

@@ -9,6 +9,8 @@ export const META = {
   subscription: 'io.modelcontextprotocol/subscriptionId',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   progressToken: 'progressToken',
+  /** 2025-11-25 alone: basic/utilities/tasks, Related Task Metadata. */
+  relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
 
 /** Members of a request's `_meta` that belong to one hop: the gateway writes its own towards each upstream. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject, objectAt, without } from '../base/json.ts';
+import { META } from './meta.ts';
 import type { Era } from './model.ts';
 
 /** What a server may ask its client: elicitation, sampling and roots, in both eras. */
@@ -61,9 +62,28 @@ function missingSampling(question: Asked, declared: JsonObject | undefined): Jso
   return tools && !isObject(declared['tools']) ? { sampling: { tools: {} } } : undefined;
 }
 
-/** A question of a legacy server as a modern client takes it: `elicitationId` and `task` do not exist there. */
+/** An id of a task as its upstream knows it, and as the client does. */
+export interface TaskNames {
+  readonly theirs: string;
+  readonly ours: string;
+}
+
+/** A question in the middle of a task, which names it (2025-11-25: tasks, Related Task Metadata), as the client knows it. */
+export function ofTask<T extends Asked>(question: T, task: TaskNames | undefined): T {
+  const meta = objectAt(question.params, '_meta');
+  const related = objectAt(meta, META.relatedTask);
+  if (task === undefined || related?.['taskId'] !== task.theirs) {
+    return question;
+  }
+  const renamed = { ...meta, [META.relatedTask]: { ...related, taskId: task.ours } };
+  return { ...question, params: { ...question.params, _meta: renamed } };
+}
+
+/** A question of a legacy server as a modern client takes it: `elicitationId` and tasks of its kind do not exist there. */
 export function asModernQuestion({ method, params }: Asked): JsonObject {
-  const plain = without(params ?? {}, 'elicitationId', 'task');
+  const meta = objectAt(params, '_meta');
+  const kept = meta === undefined ? {} : { _meta: without(meta, META.relatedTask) };
+  const plain: JsonObject = { ...without(params ?? {}, 'elicitationId', 'task'), ...kept };
   const form = method === 'elicitation/create' && plain['mode'] === undefined ? { mode: 'form' } : {};
   return { method, params: { ...form, ...plain } };
 }

@@ -3,9 +3,25 @@
 /** Nothing but a comment: keeps intermediaries and clients from closing a quiet stream. */
 export const KEEP_ALIVE = ': keep-alive\n\n';
 
-/** One JSON text as an event. JSON from `JSON.stringify` holds no raw line break, so one data line is enough. */
-export function sseEvent(json: string): string {
-  return `event: message\ndata: ${json}\n\n`;
+/**
+ * One JSON text as an event. JSON from `JSON.stringify` holds no raw line break, so one data line is enough. `id` is what
+ * a client that lost the connection names to go on after this event (2025-11-25: basic/transports, Resumability).
+ */
+export function messageEvent(json: string, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${json}\n\n`;
+}
+
+/**
+ * An event without data: from now on the client can come back, `retryMs` after the connection broke (2025-11-25:
+ * basic/transports, Sending Messages to the Server).
+ */
+export function primingEvent(id: string, retryMs: number): string {
+  return `id: ${id}\nretry: ${retryMs}\ndata: \n\n`;
+}
+
+/** The event that names the address to post messages to, a URI reference (2024-11-05: basic/transports, HTTP with SSE). */
+export function endpointEvent(address: string): string {
+  return `event: endpoint\ndata: ${address}\n\n`;
 }
 
 export const SSE_HEADERS = {

@@ -5,6 +5,8 @@ import { pause } from '../base/time.ts';
 /** Shortest and longest time between two looks at a task, in ms, whatever its server suggests. */
 const LEAST_POLL_MS = 250;
 const LONGEST_POLL_MS = 30_000;
+/** Longest wait for the server's word that a task is cancelled, in ms. */
+const CANCEL_MS = 5_000;
 
 export interface AwaitTaskOptions {
   readonly upstream: string;
@@ -21,41 +23,51 @@ export interface AwaitTaskOptions {
 
 /**
  * Waits for a task on behalf of a client of the era that has no tasks (SEP-2663, Task Polling): looks at it as often as
- * its server suggests, passes its questions on, cancels it when the client gives up. Resolves with the final result of
- * the request; rejects with the task's own error, CANCELLED or UPSTREAM_TIMEOUT.
+ * its server suggests, passes its questions on, and cancels it when it is not waited for any longer: the client gives up
+ * or cannot answer, or it takes too long. Resolves with the final result of the request; rejects with the task's own
+ * error, CANCELLED, UPSTREAM_TIMEOUT, or what kept a question from being answered.
  */
 export async function awaitTask(options: AwaitTaskOptions): Promise<JsonObject> {
-  const { upstream, created, ask, signal } = options;
+  const { upstream, created, ask } = options;
   const taskId = stringAt(created, 'taskId');
   if (taskId === undefined) {
     throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged: 'a task without an id' });
   }
-  const until = Date.now() + options.totalMs;
+  const end = await untilEnd(taskId, options).catch(async (thrown: unknown) => {
+    // Whether the server takes the word changes nothing for the client.
+    await Promise.race([Promise.allSettled([ask('tasks/cancel', { taskId })]), pause(CANCEL_MS)]);
+    throw thrown;
+  });
+  return finalResult(end, upstream);
+}
+
+/** The task in its last state. */
+async function untilEnd(taskId: string, options: AwaitTaskOptions): Promise<JsonObject> {
+  const { upstream, created, ask, signal, totalMs } = options;
+  const until = Date.now() + totalMs;
   const answered = new Set<string>();
-  for (let task = created; ; task = await ask('tasks/get', { taskId })) {
-    const final = finalResult(task, upstream);
-    if (final !== undefined) {
-      return final;
-    }
+  let task = created;
+  while (!ENDS.has(task['status'])) {
     await answerNew(task, taskId, answered, options);
     await pause(pollAfter(task), signal);
     if (signal.aborted || Date.now() > until) {
-      await ask('tasks/cancel', { taskId });
       throw new GatewayError(signal.aborted ? 'CANCELLED' : 'UPSTREAM_TIMEOUT', { upstream });
     }
+    task = await ask('tasks/get', { taskId });
   }
+  return task;
 }
 
-function finalResult(task: JsonObject, upstream: string): JsonObject | undefined {
+const ENDS: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+
+function finalResult(task: JsonObject, upstream: string): JsonObject {
   switch (task['status']) {
-    case 'completed':
-      return objectAt(task, 'result') ?? {};
     case 'failed':
       throw new UpstreamRpcError(upstream, failureOf(task));
     case 'cancelled':
       throw new GatewayError('CANCELLED', { upstream });
     default:
-      return undefined;
+      return objectAt(task, 'result') ?? {};
   }
 }
 

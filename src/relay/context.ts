@@ -1,9 +1,11 @@
+import type { Access } from '../access/policy.ts';
 import type { Principal } from '../access/principal.ts';
+import type { ViewFilter } from '../access/view-filter.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { Catalog } from '../catalog/snapshot.ts';
-import { type View, type ViewSelection, viewOf } from '../catalog/view.ts';
+import { type Sight, type View, type ViewSelection, viewOf } from '../catalog/view.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
@@ -20,14 +22,26 @@ export interface ClientFace {
 
 /** Where a request came in. */
 export interface Entrance {
-  /** `default`, or the id of the upstream that `/mcp/<id>` serves alone. Cursors and sessions are bound to it. */
+  /** `default`, `view <name>`, or `upstream <id>` for one alone. Cursors and sessions are bound to it. */
   readonly id: string;
   readonly selection: ViewSelection;
+  /** What of the catalog belongs here, whoever asks. */
+  readonly filter: ViewFilter;
+  readonly instructions: Instructions;
 }
 
-/** One request, with everything it may read. The catalog is pinned once, so a swap never changes it midway. */
+/** What of instructions for the model is told at an entrance. */
+export interface Instructions {
+  readonly own: string | undefined;
+  /** Whether those of the upstreams are added. */
+  readonly upstreams: boolean;
+}
+
+/** One request, with everything it may read. Catalog and rights are pinned once, so nothing changes them midway. */
 export interface RequestContext {
   readonly principal: Principal;
+  /** What the principal may use. */
+  readonly access: Access;
   readonly codec: EraCodec;
   readonly client: ClientFace;
   readonly entrance: Entrance;
@@ -42,6 +56,12 @@ export interface RequestContext {
   /** How to reach the client of a legacy session with a question of a server; undefined for modern clients. */
   readonly session: SessionFace | undefined;
 }
+
+/** Who asks, as far as it decides on which connection an upstream is asked. */
+export type Caller = Pick<RequestContext, 'principal' | 'codec' | 'client' | 'session'>;
+
+/** Where somebody stands, and what they may use: what decides about everything that is visible from there. */
+export type Standpoint = Pick<RequestContext, 'entrance' | 'access'>;
 
 /** A resource that can be watched, under the URI that the client used for it. */
 export interface Watched {
@@ -63,8 +83,23 @@ export interface SessionFace {
   readonly unwatch: (uri: string) => void;
 }
 
+/** Whether a client with these rights sees anything of this upstream at an entrance. */
+export function seesUpstream(upstream: string, { entrance, access }: Standpoint): boolean {
+  const { selection, filter } = entrance;
+  const here = selection.upstream === undefined || selection.upstream === upstream;
+  return here && filter.sees(upstream) && access.sees(upstream);
+}
+
+/** What a client sees at an entrance: what belongs there, and the principal may use. */
+export function sightOf({ entrance: { filter }, access }: Standpoint): Sight {
+  return {
+    key: filter.key + access.key === '' ? '' : JSON.stringify([filter.key, access.key]),
+    shows: (subject) => filter.shows(subject) && access.shows(subject),
+  };
+}
+
 export function viewFor(context: RequestContext): View {
-  return viewOf(context.catalog, context.entrance.selection);
+  return viewOf(context.catalog, context.entrance.selection, sightOf(context));
 }
 
 /** A member of params that has to be a string; throws PARAMS_INVALID naming it. */

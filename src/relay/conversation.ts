@@ -1,26 +1,30 @@
-import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt, without } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import { extensionsOf, hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { logLevelReaches } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
-import { asModernQuestion, CONVERSABLE, linksOf, missingFor } from '../protocol/questions.ts';
+import { CONVERSABLE, ofTask, type TaskNames } from '../protocol/questions.ts';
 import type { CallOptions } from '../upstream/calls.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import { awaitTask } from './await-task.ts';
 import type { RequestContext } from './context.ts';
+import { throughTask } from './legacy-task.ts';
 import type { ParkedCalls, ParkedHooks } from './parked.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
+import { canVisit, linkQuestions, linksInWords, requiredLinks } from './required-links.ts';
 import { answersOf, askOnStream, inputRequestsOf, partyOf } from './reverse.ts';
-
-const URL_ELICITATION_REQUIRED = -32042;
 
 /** Where a request goes, besides its params. */
 export interface Target {
   readonly upstream: string;
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A legacy tool that runs only as a task, for a client whose era has no such tasks: made as one, and its end awaited. */
+  readonly asTask?: boolean;
+  /** The task that a legacy client asks about, under the upstream's id and under the client's. */
+  readonly task?: TaskNames;
 }
 
 export interface ConversationOptions {
@@ -67,7 +71,7 @@ export class Conversation {
   async #modern(target: Target, given: JsonObject, context: RequestContext): Promise<JsonObject> {
     const { states, parked, fleet } = this.#options;
     const { requestState, ...params } = given;
-    const subject = { method: target.method, params };
+    const subject = { upstream: target.upstream, method: target.method, params };
     const attached = {
       context,
       subject,
@@ -82,15 +86,28 @@ export class Conversation {
       const sent = state === undefined ? params : resumed(params, state);
       if (fleet.settings(target.upstream).isolation === 'shared') {
         const hooks = { signal: context.signal, onNotice: attached.onNotice };
-        return this.#passedOn(await this.#call(target, sent, context, hooks), target, subject, context);
+        return this.#passedOn(await this.#made(target, sent, context, hooks), target, subject, context);
       }
-      const outcome = await parked.begin(attached, (hooks) => this.#call(target, sent, context, hooks));
+      const outcome = await parked.begin(attached, (hooks) => this.#made(target, sent, context, hooks));
       return outcome.kind === 'asked'
         ? outcome.result
         : this.#passedOn(outcome.result, target, subject, context);
     } catch (thrown) {
       return this.#linksFirst(thrown, target, subject, context);
     }
+  }
+
+  /** The call, live or by way of a task. */
+  #made(target: Target, params: JsonObject, context: RequestContext, hooks: Partial<ParkedHooks>) {
+    if (target.asTask !== true) {
+      return this.#call(target, params, context, hooks);
+    }
+    const about = (method: string) => ({ upstream: target.upstream, method });
+    return throughTask(params, {
+      create: (asked) => this.#call(target, asked, context, hooks),
+      result: (task) => this.#call(about('tasks/result'), task, context, hooks),
+      cancel: (task) => this.#call(about('tasks/cancel'), task, context, {}),
+    });
   }
 
   /** An `input_required` of the upstream, as it goes to a modern client. */
@@ -111,24 +128,21 @@ export class Conversation {
 
   /** A legacy upstream that wants links visited first (-32042): an `input_required` for them, and the call made anew. */
   #linksFirst(thrown: unknown, target: Target, subject: StateSubject, context: RequestContext): JsonObject {
-    const links = linksRequired(thrown);
+    const links = requiredLinks(thrown);
     if (!canVisit(links, context)) {
-      return withLinks(thrown, links, target);
+      return linksInWords(thrown, links, target.method);
     }
-    const inputRequests = Object.fromEntries(
-      links.map((params, index) => [`link_${index + 1}`, asModernQuestion(elicit(params))]),
-    );
     const requestState = this.#options.states.seal({ kind: 'anew' }, subject, context);
-    return { resultType: 'input_required', inputRequests, requestState };
+    return { resultType: 'input_required', inputRequests: linkQuestions(links), requestState };
   }
 
   async #legacy(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
     try {
       return await this.#asking(target, params, context);
     } catch (thrown) {
-      const links = linksRequired(thrown);
+      const links = requiredLinks(thrown);
       if (links.length > 0 && !canVisit(links, context)) {
-        return withLinks(thrown, links, target);
+        return linksInWords(thrown, links, target.method);
       }
       throw thrown;
     }
@@ -139,7 +153,9 @@ export class Conversation {
     const hooks: Partial<ParkedHooks> = {
       signal: context.signal,
       onNotice: (notice) => relayNotice(notice, params, context),
-      ...(session === undefined ? {} : { onQuestion: (question) => askOnStream(question, context, session) }),
+      ...(session === undefined
+        ? {}
+        : { onQuestion: (question) => askOnStream(ofTask(question, target.task), context, session) }),
     };
     let sent = params;
     for (let round = 0; round <= this.#options.settings.questions.rounds; round += 1) {
@@ -246,32 +262,6 @@ function isUnfinished(result: JsonObject, { upstream, method }: Target, context:
     upstream,
     logged: 'a result of a type that was not negotiated',
   });
-}
-
-function linksRequired(thrown: unknown): readonly JsonObject[] {
-  const required = thrown instanceof UpstreamRpcError && thrown.error.code === URL_ELICITATION_REQUIRED;
-  return required ? linksOf(thrown.error.data) : [];
-}
-
-function canVisit(links: readonly JsonObject[], context: RequestContext): boolean {
-  const { capabilities } = context.client;
-  return links.length > 0 && links.every((params) => missingFor(elicit(params), capabilities) === undefined);
-}
-
-/** For a client that cannot be sent to a link: the links in words, where a result can hold them. */
-function withLinks(thrown: unknown, links: readonly JsonObject[], { method }: Target): JsonObject {
-  if (links.length === 0 || method !== 'tools/call') {
-    throw thrown;
-  }
-  const lines = links.map(
-    (link) => `${stringAt(link, 'message') ?? 'Open this link'}: ${stringAt(link, 'url')}`,
-  );
-  const text = ['The server needs the user to visit a link first, then call again.', ...lines].join('\n');
-  return { content: [{ type: 'text', text }], isError: true };
-}
-
-function elicit(params: JsonObject) {
-  return { method: 'elicitation/create', params: { mode: 'url', ...params } };
 }
 
 /** Progress under the client's own token, and only where it gave one; log messages that it wants to hear. */

@@ -1,26 +1,27 @@
+import type { Subject } from '../access/policy.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
-import type { Entry } from '../catalog/snapshot.ts';
-import type { Store } from '../catalog/store.ts';
+import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
+import { resourceAt, viewOf } from '../catalog/view.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
+import { exists, requireScopes } from './permission.ts';
+import type { ReplyCache } from './reply-cache.ts';
 import { type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
 
 const HEADER_MISMATCH = -32020;
-/** Longest wait for the server's word that a task is cancelled, in ms. */
-const CANCEL_MS = 5_000;
 
 export interface ForwardOptions {
-  readonly store: Store;
   readonly hello: Hello;
   readonly lookup: Lookup;
   readonly seen: SeenUris;
   readonly conversation: Conversation;
   readonly tasks: Tasks;
+  readonly replies: ReplyCache;
 }
 
 /** Requests that one upstream answers. Only what the gateway owns is replaced; every other member passes untouched. */
@@ -33,16 +34,14 @@ export class Forward {
   }
 
   async callTool(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { lookup, store } = this.#options;
+    const { lookup } = this.#options;
     const name = requiredString(params, 'name');
     const entry = await lookup.entry('tools', name, context);
     const send = (tool: Entry) => {
       const headers = this.#checkedHeaders(tool, params, context);
-      const target = { upstream: tool.upstream, method: 'tools/call', headers };
-      const named = { ...params, name: tool.original };
-      return this.#needsTask(tool, context)
-        ? this.#throughTask(target, named, context)
-        : this.#send(target, named, context);
+      const asTask = this.#needsTask(tool, context);
+      const target = { upstream: tool.upstream, method: 'tools/call', headers, asTask };
+      return this.#send(target, { ...params, name: tool.original }, context);
     };
     try {
       return await send(entry);
@@ -52,8 +51,7 @@ export class Forward {
       }
       // Refused before it acted, because our copy of its schema is old: read it again, and once more
       // (spec 2026-07-28: transports/streamable-http, Client Behavior).
-      await store.refresh(entry.upstream, ['tools']);
-      return send(store.current.toolOf(entry.upstream, entry.original) ?? entry);
+      return send(await lookup.again(entry, name, context));
     }
   }
 
@@ -67,29 +65,6 @@ export class Forward {
     );
   }
 
-  /** Makes the task and waits for its result (2025-11-25: basic/utilities/tasks); one that is given up is cancelled. */
-  async #throughTask(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
-    const { conversation } = this.#options;
-    const { upstream } = target;
-    const created = await conversation.run(target, { ...params, task: {} }, context);
-    const taskId = stringAt(created['task'], 'taskId');
-    if (taskId === undefined) {
-      return this.#exposed(created, upstream, context);
-    }
-    try {
-      const result = await conversation.run({ upstream, method: 'tasks/result' }, { taskId }, context);
-      return this.#exposed(result, upstream, context);
-    } catch (thrown) {
-      const patient = { ...context, signal: AbortSignal.timeout(CANCEL_MS) };
-      await conversation
-        .run({ upstream, method: 'tasks/cancel' }, { taskId }, patient)
-        .catch((error: unknown) => {
-          context.log.debug({ err: error }, 'a task was not cancelled');
-        });
-      throw thrown;
-    }
-  }
-
   async getPrompt(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
     const name = requiredString(params, 'name');
     const entry = await this.#options.lookup.entry('prompts', name, context);
@@ -98,14 +73,19 @@ export class Forward {
   }
 
   async readResource(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { upstream, uri } = await this.#options.lookup.resource(requiredString(params, 'uri'), context);
-    return this.#send({ upstream, method: 'resources/read' }, { ...params, uri }, context);
+    const { lookup, replies, conversation } = this.#options;
+    const { upstream, uri } = await lookup.resource(requiredString(params, 'uri'), context);
+    const sent = { ...params, uri };
+    const result = await replies.read({ upstream, uri, params: sent }, context, () =>
+      conversation.run({ upstream, method: 'resources/read' }, sent, context),
+    );
+    return this.#exposed(result, upstream, context);
   }
 
   /** Completion of a prompt's argument or a template's variable. A server that offers none completes nothing. */
   async complete(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
     const { hello } = this.#options;
-    if (!hello.offers(context.entrance, 'completions')) {
+    if (!hello.offers(context.entrance, context.access, 'completions')) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers completions.' });
     }
     const { upstream, ref } = await this.#reference(params, context);
@@ -123,7 +103,7 @@ export class Forward {
     const { tasks } = this.#options;
     const route = tasks.route(params, context);
     const answer = await this.#send(
-      { upstream: route.upstream, method },
+      { upstream: route.upstream, method, task: { theirs: route.taskId, ours: String(params?.['taskId']) } },
       { ...params, taskId: route.taskId },
       context,
     );
@@ -135,7 +115,8 @@ export class Forward {
   /**
    * A method that the core protocol does not have: it goes to the server here that declares an extension with it, and
    * that server decides what the client has to have declared. Of several servers the owner of the resource that the
-   * request names is meant. Throws METHOD_UNKNOWN where nobody is, or more than one may be.
+   * request names is meant. Throws METHOD_UNKNOWN where nobody is, or more than one may be, URI_UNKNOWN for a resource
+   * that the client may not see, and SCOPE_INSUFFICIENT.
    */
   async extension(
     method: string,
@@ -143,17 +124,25 @@ export class Forward {
     context: RequestContext,
   ): Promise<JsonObject> {
     const { hello, lookup } = this.#options;
-    const owners = context.codec.era === 'modern' ? hello.withExtensionMethod(context.entrance, method) : [];
+    const { codec, entrance, access } = context;
+    const asSubject = (upstream: string): Subject => ({ kind: 'methods', upstream, original: method });
+    const able = codec.era === 'modern' ? hello.withExtensionMethod(entrance, access, method) : [];
+    const owners = able.filter((upstream) => exists(asSubject(upstream), context));
     const uri = stringAt(params, 'uri');
-    if (owners.length > 1 && uri !== undefined) {
-      const route = await lookup.resource(uri, context);
-      return this.#send({ upstream: route.upstream, method }, { ...params, uri: route.uri }, context);
-    }
-    const [owner] = owners;
-    if (owner === undefined || owners.length > 1) {
+    const [first, another] = owners;
+    if (first === undefined || (another !== undefined && uri === undefined)) {
       throw new GatewayError('METHOD_UNKNOWN');
     }
-    return this.#send({ upstream: owner, method }, params ?? {}, context);
+    if (uri === undefined) {
+      requireScopes(asSubject(first), context);
+      return this.#send({ upstream: first, method }, params ?? {}, context);
+    }
+    const route = another === undefined ? ownUri(uri, first, context) : await lookup.resource(uri, context);
+    if (!owners.includes(route.upstream)) {
+      throw new GatewayError('METHOD_UNKNOWN');
+    }
+    requireScopes(asSubject(route.upstream), context);
+    return this.#send({ upstream: route.upstream, method }, { ...params, uri: route.uri }, context);
   }
 
   async #reference(
@@ -177,6 +166,9 @@ export class Forward {
     const template = viewFor(context)
       .list('templates')
       .find(({ item }) => item['uriTemplate'] === uri);
+    if (template !== undefined) {
+      requireScopes(template.entry, context);
+    }
     const route =
       template === undefined
         ? await this.#options.lookup.resource(uri, context)
@@ -220,4 +212,15 @@ export class Forward {
       return exposed;
     });
   }
+}
+
+/** A resource as the one server knows it that is asked about it. Throws URI_UNKNOWN where the client may not see it. */
+function ownUri(uri: string, upstream: string, context: RequestContext): ResourceRoute {
+  const known = viewOf(context.catalog, context.entrance.selection).resource(uri);
+  const route = known?.upstream === upstream ? known : { upstream, uri };
+  if (!exists(resourceAt(route), context)) {
+    throw new GatewayError('URI_UNKNOWN', { data: { uri } });
+  }
+  requireScopes(resourceAt(route), context);
+  return route;
 }

@@ -1,24 +1,28 @@
 import { GatewayError } from '../base/errors.ts';
-import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
+import type { Catalog, Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
-import { viewOf } from '../catalog/view.ts';
+import { resourceAt, type View, viewOf } from '../catalog/view.ts';
 import type { Settings } from '../config/settings.ts';
 import { callableByApps } from '../protocol/extensions.ts';
-import { type RequestContext, viewFor } from './context.ts';
+import { type Caller, type RequestContext, sightOf, viewFor } from './context.ts';
 import type { Hello } from './hello.ts';
+import { exists, logAbsence, requireScopes } from './permission.ts';
 import type { SeenUris } from './seen-uris.ts';
 
 /** Shortest time between two refreshes of one upstream because of unknown names, in ms: names can be made up. */
 const REFRESH_EVERY_MS = 5_000;
 
 export interface LookupOptions {
-  readonly store: Store;
+  readonly store: Store<Caller>;
   readonly hello: Hello;
   readonly seen: SeenUris;
   readonly settings: Settings;
 }
 
-/** From what a client names to the upstream that has it. Looked up in the catalog's routes, never parsed. */
+/**
+ * From what a client names to the upstream that has it. Looked up in the catalog's routes, never parsed. What the client
+ * may not see goes the same way as what does not exist, through the same waits, to the same answer.
+ */
 export class Lookup {
   readonly #options: LookupOptions;
   readonly #refreshedAt = new Map<string, number>();
@@ -30,24 +34,41 @@ export class Lookup {
   /**
    * The tool or prompt of that name. One that is not there may belong to a server that is still starting, or may have
    * appeared since the last list: its likely owner is waited for, and asked once, before the answer.
-   * Throws NAME_UNKNOWN, or UPSTREAM_DOWN where the likely owner was never reached, so nobody knows.
+   * Throws NAME_UNKNOWN, UPSTREAM_DOWN where the likely owner was never reached, so nobody knows, whatever kept its list
+   * from this client, or SCOPE_INSUFFICIENT.
    */
   async entry(kind: 'tools' | 'prompts', name: string, context: RequestContext): Promise<Entry> {
-    const known = viewFor(context).find(kind, name);
-    if (known !== undefined) {
-      return known;
+    const entry = viewFor(context).find(kind, name) ?? (await this.#late(kind, name, context));
+    requireScopes(entry, context);
+    return entry;
+  }
+
+  /** The tool as its server describes it now, found anew and judged anew. It stays as it was where it is gone. */
+  async again(entry: Entry, name: string, context: RequestContext): Promise<Entry> {
+    const { store } = this.#options;
+    await store.refresh(entry.upstream, ['tools'], context);
+    const renewed = store.of(context.principal).toolOf(entry.upstream, entry.original) ?? entry;
+    if (!exists(renewed, context)) {
+      throw this.#notFound('tools', name, [], context);
     }
+    requireScopes(renewed, context);
+    return renewed;
+  }
+
+  async #late(kind: 'tools' | 'prompts', name: string, context: RequestContext): Promise<Entry> {
     const { store, settings, hello } = this.#options;
-    const find = () => viewOf(store.current, context.entrance.selection).find(kind, name);
-    const owners = hello.visible(context.entrance).filter((id) => this.#mayOwn(id, name, context));
+    const find = (catalog: Catalog) => viewNow(catalog, context).find(kind, name);
+    const visible = hello.visible(context.entrance, context.access);
+    const owners = visible.filter((id) => this.#mayOwn(id, name, context));
     const patience = Math.max(0, ...owners.map((id) => settings.upstreams[id]?.timeouts.connect ?? 0));
     await store.settled(owners, patience);
-    const started = find();
+    const started = find(await store.ready(context, owners, patience));
     if (started !== undefined) {
       return started;
     }
-    await this.#refresh(kind, owners);
-    const found = find() ?? (kind === 'tools' ? this.#appTool(name, context) : undefined);
+    await this.#refresh(kind, owners, context);
+    const catalog = store.of(context.principal);
+    const found = find(catalog) ?? (kind === 'tools' ? this.#appTool(name, catalog, context) : undefined);
     if (found === undefined) {
       throw this.#notFound(kind, name, owners, context);
     }
@@ -62,25 +83,45 @@ export class Lookup {
   }
 
   /**
-   * A page of an MCP App calls the tools of its own server by their bare names, and hosts pass those on as they are: a
-   * bare name goes to the one server here that owns it and lets apps call it.
+   * A page of an MCP App calls the tools of its own server by the names that server gave them, and hosts pass those on
+   * as they are: such a name goes to the one server here that owns it and lets apps call it.
    */
-  #appTool(name: string, context: RequestContext): Entry | undefined {
-    const { store, hello } = this.#options;
-    const owned = hello.visible(context.entrance).flatMap((id) => store.current.toolOf(id, name) ?? []);
-    const callable = owned.filter((entry) => callableByApps(entry.item));
+  #appTool(name: string, catalog: Catalog, context: RequestContext): Entry | undefined {
+    const visible = this.#options.hello.visible(context.entrance, context.access);
+    const owned = visible.flatMap((id) => catalog.toolOf(id, name) ?? []);
+    const callable = owned.filter((entry) => callableByApps(entry.item) && exists(entry, context));
     return callable.length === 1 ? callable[0] : undefined;
   }
 
-  async #refresh(kind: 'tools' | 'prompts', owners: readonly string[]): Promise<void> {
+  async #refresh(
+    kind: 'tools' | 'prompts',
+    owners: readonly string[],
+    context: RequestContext,
+  ): Promise<void> {
+    const { store, hello } = this.#options;
     const now = Date.now();
+    // Made-up names of one user must not keep another's own lists from being read.
+    const nameOf = (id: string) =>
+      JSON.stringify([id, store.isOwn(context.principal, id, kind) ? context.principal.key : null]);
     const due = owners.filter(
-      (id) => this.#options.hello.reachable(id) && now - (this.#refreshedAt.get(id) ?? 0) >= REFRESH_EVERY_MS,
+      (id) => hello.reachable(id) && now - (this.#refreshedAt.get(nameOf(id)) ?? 0) >= REFRESH_EVERY_MS,
     );
     for (const id of due) {
-      this.#refreshedAt.set(id, now);
+      this.#refreshedAt.delete(nameOf(id));
+      this.#refreshedAt.set(nameOf(id), now);
     }
-    await Promise.all(due.map((id) => this.#options.store.refresh(id, [kind])));
+    this.#forgetRefreshes(now);
+    await Promise.all(due.map((id) => store.refresh(id, [kind], context)));
+  }
+
+  /** In the order of their times: those that hold nothing back any more stand first. */
+  #forgetRefreshes(now: number): void {
+    for (const [name, at] of this.#refreshedAt) {
+      if (now - at < REFRESH_EVERY_MS) {
+        return;
+      }
+      this.#refreshedAt.delete(name);
+    }
   }
 
   #notFound(
@@ -90,32 +131,55 @@ export class Lookup {
     context: RequestContext,
   ): GatewayError {
     const { store, hello } = this.#options;
-    const cut = name.slice(0, 128);
-    context.log.info({ kind, name: cut, reason: 'unknown' }, 'no such name');
-    const unread = owners.find((id) => !store.current.parts.has(id) && !hello.reachable(id));
+    const catalog = store.of(context.principal);
+    logAbsence({ kind, name, found: viewOf(catalog, context.entrance.selection).find(kind, name) }, context);
+    const [fault] = owners.flatMap((id) => store.gap(context.principal, id, kind)?.fault ?? []);
+    if (fault !== undefined) {
+      return fault;
+    }
+    const unread = owners.find((id) => !catalog.parts.has(id) && !hello.reachable(id));
+    const what = kind === 'tools' ? 'tool' : 'prompt';
     return unread === undefined
-      ? new GatewayError('NAME_UNKNOWN', { detail: `(${kind === 'tools' ? 'tool' : 'prompt'}: ${cut})` })
+      ? new GatewayError('NAME_UNKNOWN', { detail: `(${what}: ${name.slice(0, 128)})` })
       : new GatewayError('UPSTREAM_DOWN', { upstream: unread });
   }
 
   /**
    * The owner of a resource: a listed URI, then a template that matches, then a URI that a result gave to this
-   * principal, then the only server here that has resources at all. Throws URI_UNKNOWN with the URI in `data`.
+   * principal, then the only server here that has resources at all. Each is judged by the URI that its server has for
+   * it. Throws URI_UNKNOWN with the URI in `data`, or SCOPE_INSUFFICIENT.
    */
   async resource(uri: string, context: RequestContext): Promise<ResourceRoute> {
-    const { hello, seen, store } = this.#options;
-    await store.settled(hello.visible(context.entrance), hello.patience());
-    const view = viewOf(store.current, context.entrance.selection);
-    const route = view.resource(uri) ?? seen.find(context.principal, uri);
-    const visible = hello.visible(context.entrance);
-    if (route !== undefined && visible.includes(route.upstream)) {
-      return route;
-    }
-    const able = visible.filter((id) => hello.upstreamDeclares(id, 'resources'));
-    const [only] = able;
-    if (only === undefined || able.length > 1) {
+    const { hello, seen, store, settings } = this.#options;
+    const waited = hello.visible(context.entrance, context.access);
+    await store.settled(waited, hello.patience());
+    const catalog = await store.ready(context, waited, settings.lists.firstWait);
+    const visible = hello.visible(context.entrance, context.access);
+    const route = [
+      viewNow(catalog, context).resource(uri),
+      seen.find(context.principal, uri),
+      soleOwner(
+        visible.filter((id) => hello.upstreamDeclares(id, 'resources')),
+        uri,
+      ),
+    ].find(
+      (each) => each !== undefined && visible.includes(each.upstream) && exists(resourceAt(each), context),
+    );
+    if (route === undefined) {
+      const whole = viewOf(catalog, context.entrance.selection).resource(uri);
+      logAbsence({ kind: 'resources', name: uri, found: whole && resourceAt(whole) }, context);
       throw new GatewayError('URI_UNKNOWN', { data: { uri } });
     }
-    return { upstream: only, uri };
+    requireScopes(resourceAt(route), context);
+    return route;
   }
+}
+
+function viewNow(catalog: Catalog, context: RequestContext): View {
+  return viewOf(catalog, context.entrance.selection, sightOf(context));
+}
+
+function soleOwner(able: readonly string[], uri: string): ResourceRoute | undefined {
+  const [only, another] = able;
+  return only === undefined || another !== undefined ? undefined : { upstream: only, uri };
 }

@@ -79,9 +79,12 @@ export class ParkedCalls {
 
   async #follow(call: ParkedCall, attached: Attached): Promise<Outcome> {
     const result = await call.next(attached);
-    return result === 'asked'
-      ? { kind: 'asked', result: this.#park(call, attached) }
-      : { kind: 'done', result };
+    if (result === 'asked') {
+      return { kind: 'asked', result: this.#park(call, attached) };
+    }
+    // A question that is open still was caused by another call: its server must not wait for an answer from here.
+    call.end();
+    return { kind: 'done', result };
   }
 
   #park(call: ParkedCall, { context, subject }: Attached): JsonObject {
@@ -116,6 +119,8 @@ class ParkedCall {
   readonly #outcome: Promise<JsonObject>;
   readonly #questions = new Map<string, Waiting>();
   #attached: Attached | undefined;
+  /** Of the client's latest request: what it may be asked, also while the call waits for its next one. */
+  #capabilities: JsonObject = {};
   #wake = () => {};
   #asked = 0;
   #cancelTtl = () => {};
@@ -136,6 +141,11 @@ class ParkedCall {
     const gone = () => this.end();
     signal.addEventListener('abort', gone);
     this.#attached = attached;
+    this.#capabilities = attached.context.client.capabilities;
+    this.#refuseUndeclared();
+    if (signal.aborted) {
+      gone();
+    }
     try {
       return await Promise.race([this.#outcome, this.#untilAsked()]);
     } finally {
@@ -180,8 +190,7 @@ class ParkedCall {
   }
 
   #ask(question: Question): Promise<JsonObject> {
-    const capabilities = this.#attached?.context.client.capabilities;
-    if (capabilities !== undefined && missingFor(question, capabilities) !== undefined) {
+    if (missingFor(question, this.#capabilities) !== undefined) {
       return Promise.reject(new GatewayError('CAPABILITY_MISSING'));
     }
     this.#asked += 1;
@@ -194,6 +203,16 @@ class ParkedCall {
       });
       after(GATHER_MS, () => this.#wake());
     });
+  }
+
+  /** Open questions that the client's latest request declares no capability for any more. */
+  #refuseUndeclared(): void {
+    for (const [key, { question, reject }] of [...this.#questions]) {
+      if (missingFor(question, this.#capabilities) !== undefined) {
+        this.#questions.delete(key);
+        reject(new GatewayError('CAPABILITY_MISSING'));
+      }
+    }
   }
 
   #untilAsked(): Promise<'asked'> {

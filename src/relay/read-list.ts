@@ -1,35 +1,44 @@
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { Finding, ListPart } from '../catalog/part.ts';
+import { shapeTools } from '../catalog/shape.ts';
 import { walkList } from '../catalog/walk.ts';
 import { declares } from '../protocol/capabilities.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { declaredHeaders } from '../protocol/param-headers.ts';
 import type { Fleet } from '../upstream/fleet.ts';
+import type { Party } from '../upstream/party.ts';
 
 const METHOD_NOT_FOUND = -32601;
 
 /** Longest walk of one list, all pages together, in ms: one deadline, not one for each page (case C-016). */
 const WALK_MS = 60_000;
 
+/** What is read, and on whose behalf where it is not for everybody. */
+export interface ListRequest {
+  readonly upstream: string;
+  readonly kind: Kind;
+  readonly signal: AbortSignal;
+  readonly party: Party | undefined;
+}
+
 /**
  * Reads one list of one upstream to its end. `undefined` where it does not declare the capability: then it is not
- * asked at all. Declared, but answered with -32601, is an empty list of that kind only (case C-091).
+ * asked at all. Declared, but answered with -32601, is an empty list of that kind only (case C-091). A user's own
+ * connection is opened where there is none; what the server declares may not be known before.
  */
 export async function readList(
   fleet: Fleet,
   envelope: Envelope,
-  upstream: string,
-  kind: Kind,
-  signal: AbortSignal,
+  { upstream, kind, signal, party }: ListRequest,
 ): Promise<ListPart | undefined> {
-  const terms = fleet.terms(upstream);
-  if (terms === undefined) {
+  const { list, capability } = KIND_FACTS[kind];
+  const declared = fleet.terms(upstream)?.capabilities;
+  if (declared === undefined && (party === undefined || !fleet.reach(upstream).own)) {
     throw new GatewayError('UPSTREAM_DOWN', { upstream });
   }
-  const { list, capability } = KIND_FACTS[kind];
-  if (!declares(terms.capabilities, capability)) {
+  if (declared !== undefined && !declares(declared, capability)) {
     return undefined;
   }
   const timeoutMs = fleet.settings(upstream).timeouts.call;
@@ -37,7 +46,7 @@ export async function readList(
     const params = cursor === undefined ? {} : { cursor };
     const options = { envelope, signal: pageSignal, timeoutMs, totalMs: timeoutMs };
     try {
-      return await fleet.request(upstream, list, params, options);
+      return await fleet.request(upstream, list, params, options, party);
     } catch (thrown) {
       if (
         cursor === undefined &&
@@ -51,9 +60,12 @@ export async function readList(
   };
   const walked = await walkList(kind, fetchPage, { totalMs: WALK_MS }, signal);
   const part = { ...walked, readAt: Date.now() };
-  return kind === 'tools'
-    ? withoutBadMarks(part, terms.era === 'modern' && fleet.settings(upstream).kind === 'http')
-    : part;
+  if (kind !== 'tools') {
+    return part;
+  }
+  const { kind: transport, tools } = fleet.settings(upstream);
+  const leaveOut = fleet.terms(upstream)?.era === 'modern' && transport === 'http';
+  return shapeTools(withoutBadMarks(part, leaveOut), tools);
 }
 
 /**

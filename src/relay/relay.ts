@@ -1,4 +1,5 @@
-import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
+import type { Allowance } from '../access/allowance.ts';
+import { type ErrorCode, GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/json-rpc.ts';
@@ -16,9 +17,12 @@ import type { Honoured, Watching } from './watching.ts';
 export interface Reply {
   readonly status: number;
   readonly json: string;
+  /** Why the HTTP answer as a whole is a refusal, with headers of its own, whatever the era: 403 and 429. */
+  readonly refused?: GatewayError;
 }
 
 export interface RelayOptions {
+  readonly allowance: Allowance;
   readonly hello: Hello;
   readonly lists: Lists;
   readonly forward: Forward;
@@ -38,6 +42,9 @@ const MODERN_STATUS: Readonly<Record<number, number>> = {
   [-32021]: 400,
   [-32022]: 400,
 };
+
+/** Refusals that HTTP has a word for which clients act on (RFC 6750, 3.1; RFC 6585, 4). */
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['SCOPE_INSUFFICIENT', 'RATE_LIMITED']);
 
 /** One request in, one reply out. Every error of the gateway passes here, is logged once and put into its era's form. */
 export class Relay {
@@ -67,11 +74,14 @@ export class Relay {
   async handle(message: RpcRequest, given: RequestContext): Promise<Reply> {
     const thinner = new Thinner(given.notify);
     const context = { ...given, notify: (notice: RpcNotification) => thinner.notify(notice) };
+    let leave = () => {};
     try {
+      leave = await this.#options.allowance.request(context.principal);
       return { status: 200, json: await this.#answer(message, context) };
     } catch (thrown) {
       return this.#failed(message, thrown, context);
     } finally {
+      leave();
       thinner.finish();
     }
   }
@@ -89,7 +99,7 @@ export class Relay {
       return this.#list(message, kind, context);
     }
     if (codec.methods.has(method) && method === 'server/discover') {
-      const { result: discovered, hints } = this.#options.hello.discover(context.entrance);
+      const { result: discovered, hints } = this.#options.hello.discover(context.entrance, context.access);
       return JSON.stringify(result(id, this.#encode(method, discovered, context, hints)));
     }
     const handler = codec.methods.has(method) ? this.#handlers.get(method) : undefined;
@@ -97,7 +107,7 @@ export class Relay {
       ? this.#options.forward.extension(method, params, context)
       : handler(params, context));
     return JSON.stringify(
-      result(id, this.#encode(method, answer, context, hintsOf(answer, this.#options.maxTtl))),
+      result(id, this.#encode(method, answer, context, hintsOf(answer, context, this.#options.maxTtl))),
     );
   }
 
@@ -142,15 +152,18 @@ export class Relay {
       withClientUri(wireError(passed ? thrown : toGatewayError(thrown)), uri),
       uri,
     );
-    const status = codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200);
-    return { status, json: JSON.stringify(failure(id, error)) };
+    const json = JSON.stringify(failure(id, error));
+    if (thrown instanceof GatewayError && REFUSED.has(thrown.code)) {
+      return { status: thrown.row.http, json, refused: thrown };
+    }
+    return { status: codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200), json };
   }
 }
 
 /** The level of one legacy session. Each of its requests carries it on, in the form of the upstream's era. */
 function setLogLevel(hello: Hello, params: JsonObject | undefined, context: RequestContext): JsonObject {
   const level = params?.['level'];
-  if (!hello.promised(context.entrance, 'logging')) {
+  if (!hello.promised(context.entrance, context.access, 'logging')) {
     throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers logging.' });
   }
   if (!isLogLevel(level)) {
@@ -174,11 +187,15 @@ function withClientUri(error: RpcErrorObject, uri: string | undefined): RpcError
   return named ? { ...error, data: { ...(error.data as JsonObject), uri } } : error;
 }
 
-/** Hints that the upstream gave for a result that is passed on: bounded, and never widened. */
-function hintsOf(answer: JsonObject, maxTtl: number): CacheHints {
+/**
+ * Hints that the upstream gave for a result that is passed on: bounded, and never widened. Where rules decide who may
+ * have it, it is nobody else's.
+ */
+function hintsOf(answer: JsonObject, { access }: RequestContext, maxTtl: number): CacheHints {
   const { ttlMs, cacheScope } = answer;
+  const scope = cacheScope === 'public' || cacheScope === 'private' ? cacheScope : undefined;
   return {
     ttlMs: typeof ttlMs === 'number' ? Math.min(ttlMs, maxTtl) : undefined,
-    scope: cacheScope === 'public' || cacheScope === 'private' ? cacheScope : undefined,
+    scope: access.key === '' ? scope : 'private',
   };
 }

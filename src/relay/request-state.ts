@@ -5,6 +5,8 @@ import type { Sealer } from '../base/sealed.ts';
 import type { RequestContext } from './context.ts';
 
 const PURPOSE = 'request-state';
+/** It may hold a state of an upstream's, which may be all that the upstream knows: the limit of a body is the bound. */
+const LONGEST = Number.POSITIVE_INFINITY;
 
 /** What a `requestState` of ours stands for. */
 export type StateContent =
@@ -15,8 +17,9 @@ export type StateContent =
   /** Nothing is kept: the call is made anew. */
   | { readonly kind: 'anew' };
 
-/** The request a state belongs to: it opens for the same principal, method, name and arguments only. */
+/** The request a state belongs to: it opens for the same principal, server, method, name and arguments only. */
 export interface StateSubject {
+  readonly upstream: string;
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
@@ -45,7 +48,7 @@ export class RequestStates {
 
   /** Throws STATE_INVALID for a state that is forged, foreign, of another request, or expired. */
   open(state: unknown, subject: StateSubject, context: RequestContext): StateContent {
-    const opened = typeof state === 'string' ? this.#sealer.open(PURPOSE, state) : undefined;
+    const opened = typeof state === 'string' ? this.#sealer.open(PURPOSE, state, LONGEST) : undefined;
     const { content, principal, expires } = opened ?? {};
     const holds =
       isObject(content) &&
@@ -60,10 +63,10 @@ export class RequestStates {
   }
 }
 
-function digest({ method, params }: StateSubject): string {
+function digest({ upstream, method, params }: StateSubject): string {
   const { name, uri, arguments: args } = params ?? {};
   return createHash('sha256')
-    .update(JSON.stringify([method, name, uri, sorted(args)]))
+    .update(JSON.stringify([upstream, method, name, uri, sorted(args)]))
     .digest('base64url');
 }
 

@@ -3,16 +3,17 @@ import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { hasExtension, negotiated, TASKS } from '../protocol/extensions.ts';
 import { type Asked, asLegacyQuestion, carried, missingFor } from '../protocol/questions.ts';
 import type { Question } from '../upstream/calls.ts';
-import type { Party } from '../upstream/pool.ts';
-import type { RequestContext, SessionFace } from './context.ts';
+import type { Fleet } from '../upstream/fleet.ts';
+import type { Party } from '../upstream/party.ts';
+import type { Caller, RequestContext, SessionFace } from './context.ts';
 
 /** Questions of servers on their way to the client (design, Eras; spec 2026-07-28: patterns/mrtr). */
 
 /** For whom this request is made, as far as the upstream connection depends on it; `server` is what that declared. */
-export function partyOf(context: RequestContext, server: JsonObject): Party {
+export function partyOf(context: Caller, server: JsonObject): Party {
   const { codec, client, principal, session } = context;
   return {
-    principal: principal.key,
+    principal,
     session: session?.sid,
     era: codec.era,
     info: client.info,
@@ -21,8 +22,17 @@ export function partyOf(context: RequestContext, server: JsonObject): Party {
   };
 }
 
+/** The party of a request to an upstream that each user reaches in their own way; undefined for any other upstream. */
+export function ownPartyOf(
+  context: RequestContext,
+  fleet: Pick<Fleet, 'reach' | 'capabilities'>,
+  upstream: string,
+): Party | undefined {
+  return fleet.reach(upstream).own ? partyOf(context, fleet.capabilities(upstream) ?? {}) : undefined;
+}
+
 /** A legacy client knows no tasks, but the gateway awaits them for it (see await-task.ts). */
-function extensionsFor({ codec, client }: RequestContext, server: JsonObject): JsonObject {
+function extensionsFor({ codec, client }: Caller, server: JsonObject): JsonObject {
   const { extensions } = negotiated(client.capabilities, server);
   const tasks = codec.era === 'legacy' && hasExtension(server, TASKS) ? { [TASKS]: {} } : {};
   const all = { ...(isObject(extensions) ? extensions : {}), ...tasks };
@@ -33,7 +43,7 @@ function extensionsFor({ codec, client }: RequestContext, server: JsonObject): J
  * A question while no call is under way. A modern client cannot be reached then: it has told no roots, and everything
  * else is refused at once, so that the server goes on.
  */
-async function aside(question: Question, context: RequestContext): Promise<JsonObject> {
+async function aside(question: Question, context: Caller): Promise<JsonObject> {
   if (context.session === undefined) {
     if (question.method === 'roots/list') {
       return { roots: [] };
@@ -54,7 +64,7 @@ export function askOnStream(
 
 async function askLegacy(
   question: Question,
-  context: RequestContext,
+  context: Caller,
   ask: (question: Question) => Promise<JsonObject>,
 ): Promise<JsonObject> {
   if (missingFor(question, context.client.capabilities) !== undefined) {

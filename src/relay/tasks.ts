@@ -3,8 +3,9 @@ import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { TaskUpdates } from '../changes/updates.ts';
 import { hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
-import type { RequestContext } from './context.ts';
-import { requiredString } from './context.ts';
+import type { Fleet } from '../upstream/fleet.ts';
+import { type RequestContext, requiredString, seesUpstream } from './context.ts';
+import { ownPartyOf } from './reverse.ts';
 
 const PURPOSE = 'task';
 /** 2025-11-25: basic/utilities/tasks, Related Task Metadata. */
@@ -31,10 +32,12 @@ export interface Listenable {
 export class Tasks {
   readonly #sealer: Sealer;
   readonly #updates: TaskUpdates;
+  readonly #fleet: Pick<Fleet, 'reach' | 'capabilities'>;
 
-  constructor(sealer: Sealer, updates: TaskUpdates) {
+  constructor(sealer: Sealer, updates: TaskUpdates, fleet: Pick<Fleet, 'reach' | 'capabilities'>) {
     this.#sealer = sealer;
     this.#updates = updates;
+    this.#fleet = fleet;
   }
 
   /** A result that may be a new task, in the form of either era, with the id that this client may use. */
@@ -53,7 +56,10 @@ export class Tasks {
     return typeof id === 'string' ? named(result, route.taskId, id) : result;
   }
 
-  /** The route of `params.taskId`. Throws CAPABILITY_MISSING without the extension, PARAMS_INVALID for a foreign id. */
+  /**
+   * The route of `params.taskId`. Throws CAPABILITY_MISSING without the extension, PARAMS_INVALID for a foreign id and
+   * for a task of a server that the principal sees nothing of any more.
+   */
   route(params: JsonObject | undefined, context: RequestContext): TaskRoute {
     if (context.codec.era === 'modern') {
       this.#demandExtension(context);
@@ -73,14 +79,16 @@ export class Tasks {
     this.#demandExtension(context);
     return wanted.slice(0, MOST_LISTENED).flatMap((id: unknown) => {
       const route = typeof id === 'string' ? this.#open(id, context) : undefined;
-      return route === undefined || typeof id !== 'string' ? [] : [this.#listen(id, route)];
+      return route === undefined || typeof id !== 'string' ? [] : [this.#listen(id, route, context)];
     });
   }
 
-  #listen(id: string, { upstream, taskId }: TaskRoute): Listenable {
+  #listen(id: string, { upstream, taskId }: TaskRoute, context: RequestContext): Listenable {
+    const party = ownPartyOf(context, this.#fleet, upstream);
     return {
       id,
-      start: (heard) => this.#updates.subscribe(upstream, taskId, (task) => heard({ ...task, taskId: id })),
+      start: (heard) =>
+        this.#updates.subscribe({ upstream, taskId, party }, (task) => heard({ ...task, taskId: id })),
     };
   }
 
@@ -88,7 +96,10 @@ export class Tasks {
     const opened = this.#sealer.open(PURPOSE, id);
     const { upstream, taskId, principal } = opened ?? {};
     const mine = isObject(opened) && principal === context.principal.key;
-    return mine && typeof upstream === 'string' && typeof taskId === 'string'
+    return mine &&
+      typeof upstream === 'string' &&
+      typeof taskId === 'string' &&
+      seesUpstream(upstream, context)
       ? { upstream, taskId }
       : undefined;
   }

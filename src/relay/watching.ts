@@ -1,10 +1,14 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
+import { resourceAt } from '../catalog/view.ts';
 import type { Updates } from '../changes/updates.ts';
+import type { Fleet } from '../upstream/fleet.ts';
 import { type RequestContext, requiredString, viewFor, type Watched } from './context.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
+import { exists } from './permission.ts';
+import { ownPartyOf } from './reverse.ts';
 import type { Tasks } from './tasks.ts';
 
 /** Most resources that one stream may ask for. */
@@ -21,6 +25,7 @@ export interface WatchingOptions {
   readonly hello: Hello;
   readonly updates: Updates;
   readonly tasks: Tasks;
+  readonly fleet: Pick<Fleet, 'reach' | 'capabilities'>;
 }
 
 /** Subscriptions to single resources, in the forms of both eras. */
@@ -94,7 +99,15 @@ export class Watching {
     const expose = (updated: string) => {
       return updated === route.uri ? uri : viewFor(context).exposeUri(route.upstream, updated);
     };
-    return { uri, start: (updated) => updates.subscribe(route, (original) => updated(expose(original))) };
+    const party = ownPartyOf(context, this.#options.fleet, route.upstream);
+    const start: Watched['start'] = (updated) =>
+      updates.subscribe({ ...route, party }, (original) => {
+        // It may be a part of what is watched, and be kept from this client.
+        if (exists(resourceAt({ ...route, uri: original }), context)) {
+          updated(expose(original));
+        }
+      });
+    return { uri, start };
   }
 }
 

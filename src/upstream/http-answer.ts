@@ -44,6 +44,8 @@ export interface Refusal {
   /** The refused request; undefined for a notification or a response. */
   readonly id: RpcId | undefined;
   readonly sentSession: boolean;
+  /** What can be done about a refusal to sign in. */
+  readonly advice?: string;
 }
 
 /**
@@ -109,8 +111,10 @@ function rpcError(body: string): FoundError | undefined {
 function failure(refusal: Refusal, code: ErrorCode): GatewayError {
   const { status, headers, upstream } = refusal;
   const wait = retryAfter(headerOf(headers, 'retry-after'), Date.now());
+  const { advice } = refusal;
   return new GatewayError(code, {
     upstream,
+    ...(code === 'UPSTREAM_AUTH' && advice !== undefined ? { detail: advice } : {}),
     data: { status, ...(wait === undefined ? {} : { retryAfterMs: wait }) },
     logged: describeAnswer(status, headers, refusal.body),
   });

@@ -3,18 +3,30 @@ import { GatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { HttpUpstream } from '../config/settings.ts';
 import { headerOf } from '../protocol/headers.ts';
-import { announced } from './http-answer.ts';
-import { drain } from './http-body.ts';
+import type { Credential, CredentialHeaders } from './credentials.ts';
+import { fromNetwork } from './foreign-errors.ts';
+import { announced, judgeRefusal } from './http-answer.ts';
+import { decodedBody, drain, readStart } from './http-body.ts';
 import { type Answer, type Ask, exchange } from './http-exchange.ts';
+
+export interface HttpTransportOptions {
+  readonly upstream: HttpUpstream;
+  /** What each request signs in with. */
+  readonly credential: Credential;
+  readonly log: Log;
+}
 
 type EndpointAsk = Pick<Ask, 'method' | 'headers' | 'body' | 'signal' | 'onSent'> & {
   /** Defaults to the endpoint's own URL. Always of the same origin. */
   readonly url?: URL;
 };
 
-/** One upstream's URL: its connections, its configured headers, and where its redirects led. */
+/** One upstream's URL: its connections, its configured headers, its credential, and where its redirects led. */
 export interface Endpoint {
-  /** Resolves with the final answer, redirects followed; rejects like {@link exchange}, or with UPSTREAM_REDIRECT. */
+  /**
+   * Resolves with the final answer, redirects followed; rejects like {@link exchange}, with UPSTREAM_REDIRECT, with
+   * UPSTREAM_AUTH for 401 and 403, or with UPSTREAM_TOKEN before anything was sent.
+   */
   ask(ask: EndpointAsk): Promise<Answer & { readonly url: URL }>;
   /** Ends every connection at once. */
   destroy(): Promise<void>;
@@ -26,6 +38,8 @@ export interface Endpoint {
  */
 const KEEP_ALIVE_MS = 4_000;
 const MOST_REDIRECTS = 5;
+const REFUSAL_BYTES = 4_096;
+const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Written by HTTP itself; a configured value could only break the framing. */
 const FRAMING: ReadonlySet<string> = new Set([
@@ -43,7 +57,8 @@ const FRAMING: ReadonlySet<string> = new Set([
  * HTTP/1.1 only: one exchange owns its connection, so closing a stream cancels that call and nothing else. Neither
  * headers nor bodies time out here: calls may be long and streams silent, and whoever asked has a deadline of its own.
  */
-export function createEndpoint({ upstream, log }: { upstream: HttpUpstream; log: Log }): Endpoint {
+export function createEndpoint(about: HttpTransportOptions): Endpoint {
+  const { upstream, credential, log } = about;
   const configured = new URL(upstream.url);
   const pool = new Pool(configured.origin, {
     allowH2: false,
@@ -55,26 +70,66 @@ export function createEndpoint({ upstream, log }: { upstream: HttpUpstream; log:
   });
   const fixed = configuredHeaders(upstream.headers);
   let home = configured;
-  return {
-    async ask(ask) {
-      let url = ask.url ?? home;
-      for (let hops = 0; ; hops += 1) {
-        const headers = { ...fixed, ...ask.headers };
-        const path = url.pathname + url.search;
-        const answer = await exchange(pool, { ...ask, upstream: upstream.id, path, headers });
-        if (!REDIRECTS.has(answer.status)) {
-          if (hops > 0 && ask.url === undefined && isWorthKeeping(ask, answer)) {
-            home = url;
-            log.info({ path }, 'the upstream has moved; its new address is used from now on');
-          }
-          return { ...answer, url };
+  /** One request with these headers to where it is answered, redirects followed. */
+  const follow = async (ask: EndpointAsk, signIn: CredentialHeaders) => {
+    let url = ask.url ?? home;
+    for (let hops = 0; ; hops += 1) {
+      const headers = { ...fixed, ...ask.headers, ...signIn };
+      const path = url.pathname + url.search;
+      const answer = await exchange(pool, { ...ask, upstream: upstream.id, path, headers });
+      if (!REDIRECTS.has(answer.status)) {
+        if (hops > 0 && ask.url === undefined && isWorthKeeping(ask, answer)) {
+          home = url;
+          log.info({ path }, 'the upstream has moved; its new address is used from now on');
         }
-        drain(answer.body);
-        url = nextUrl(answer, url, hops, upstream.id);
+        return { ...answer, url };
       }
+      drain(answer.body);
+      url = nextUrl(answer, url, hops, upstream.id);
+    }
+  };
+  return {
+    /** What was refused with 401 or 403 was not acted on, so it may be sent again with another token: once. */
+    async ask(ask) {
+      const given = credential.headers();
+      const signIn = given instanceof Promise ? await inTime(given, ask.signal, upstream.id) : given;
+      const answer = await follow(ask, signIn);
+      if (!REFUSED.has(answer.status)) {
+        return answer;
+      }
+      if (!credential.refused(signIn, answer.status)) {
+        throw await refusal(answer, upstream.id, credential);
+      }
+      drain(answer.body);
+      const { onSent: _sentBefore, ...again } = ask;
+      const renewed = await inTime(Promise.resolve(credential.headers()), ask.signal, upstream.id);
+      const second = await follow(again, renewed);
+      if (REFUSED.has(second.status)) {
+        credential.refused(renewed, second.status);
+        throw await refusal(second, upstream.id, credential);
+      }
+      return second;
     },
     destroy: () => pool.destroy(),
   };
+}
+
+/** A token may take a while to come; whoever gave up does not wait for it. */
+function inTime<T>(work: Promise<T>, signal: AbortSignal, upstream: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(fromNetwork(signal.reason, { upstream, sent: false }));
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    if (signal.aborted) {
+      stop();
+    }
+  });
+}
+
+async function refusal(answer: Answer, upstream: string, { advice }: Credential): Promise<GatewayError> {
+  const { status, headers } = answer;
+  const body = await readStart(decodedBody(answer, upstream), REFUSAL_BYTES);
+  return judgeRefusal({ upstream, status, headers, body, id: undefined, sentSession: false, advice });
 }
 
 /** Where a redirect leads (C-043). Throws UPSTREAM_REDIRECT for another origin or scheme, a loop, or nowhere. */

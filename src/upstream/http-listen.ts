@@ -110,7 +110,12 @@ async function listenOnce(listening: Listening, position: StreamPosition): Promi
 }
 
 /** What the same request would only run into again. */
-const REFUSALS: ReadonlySet<string> = new Set(['UPSTREAM_NOT_MCP', 'UPSTREAM_REDIRECT', 'INTERNAL']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'UPSTREAM_AUTH',
+  'UPSTREAM_NOT_MCP',
+  'UPSTREAM_REDIRECT',
+  'INTERNAL',
+]);
 
 function judgeRefused(answer: Answer): Outcome {
   const { status, headers } = answer;

@@ -6,7 +6,7 @@ import { HEADERS } from '../protocol/headers.ts';
 import { isRpcId, type RpcId, type RpcMessage, type RpcRequest } from '../protocol/json-rpc.ts';
 import { announced, judgeRefusal } from './http-answer.ts';
 import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
-import { createEndpoint, type Endpoint } from './http-endpoint.ts';
+import { createEndpoint, type Endpoint, type HttpTransportOptions } from './http-endpoint.ts';
 import type { Answer } from './http-exchange.ts';
 import { keepListening } from './http-listen.ts';
 import { readReply } from './http-reply.ts';
@@ -21,8 +21,8 @@ import type { SendOptions, Transport, TransportSink } from './transport.ts';
  * gateway's own client to get here (C-050). What carries notifications and responses waits for the server's 202, so that
  * `notifications/initialized` is there before what follows it on another connection.
  */
-export function createHttpTransport(about: { upstream: HttpUpstream; log: Log }): Transport {
-  return new HttpTransport(about.upstream, about.log);
+export function createHttpTransport(about: HttpTransportOptions): Transport {
+  return new HttpTransport(about);
 }
 
 /** The only method the transport has to know: its answer brings the session id (2025-11-25 transports). */
@@ -41,10 +41,10 @@ class HttpTransport implements Transport {
   #listening: AbortController | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(upstream: HttpUpstream, log: Log) {
-    this.#upstream = upstream;
-    this.#log = log;
-    this.#endpoint = createEndpoint({ upstream, log });
+  constructor(about: HttpTransportOptions) {
+    this.#upstream = about.upstream;
+    this.#log = about.log;
+    this.#endpoint = createEndpoint(about);
   }
 
   /** Nothing is connected before the first message. */

@@ -1,8 +1,8 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
+import { KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
 import { classify, type RpcId, type RpcMessage } from '../protocol/json-rpc.ts';
-import { KEPT } from './line-reader.ts';
 import { peekResponseId } from './peek-id.ts';
 import { createRation, excerpt } from './ration.ts';
 import type { TransportSink } from './transport.ts';

@@ -6,18 +6,21 @@ import type { Envelope } from '../protocol/era-codec.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Connection, Terms } from './connection.ts';
 import { establish, type Memory } from './establish.ts';
-import { subscribe } from './subscribe.ts';
+import { hear } from './subscribe.ts';
 import type { Transport } from './transport.ts';
 import { Watch } from './watch.ts';
 
 /**
  * connecting: a handshake runs. connected: it is done. backoff: down, waiting for the next try. draining: being closed.
- * off: by configuration. Whether a connected upstream is ready is a question of its lists: see observe/status.ts.
+ * off: by configuration. idle: only single users connect to it, and none does now. Whether a connected upstream is ready
+ * is a question of its lists: see observe/status.ts.
  */
-export type LinkState = 'connecting' | 'connected' | 'backoff' | 'draining' | 'off';
+export type LinkState = 'connecting' | 'connected' | 'backoff' | 'draining' | 'off' | 'idle';
 
 export interface UpstreamStatus {
   readonly state: LinkState;
+  /** Single users sign in to it, and nobody else: there are no lists of everybody's. */
+  readonly own: boolean;
   readonly era: 'modern' | 'legacy' | undefined;
   /** ms since the epoch of the last change of state. */
   readonly since: number;
@@ -42,12 +45,6 @@ export interface LinkOptions {
   readonly events: LinkEvents;
   readonly log: Log;
 }
-
-/**
- * For the answer to the GET of a stream of notices, in ms. The server has it by then; some, and some proxies, hold its
- * headers back until there is something to say.
- */
-export const STREAM_HEADERS_MS = 250;
 
 /** A server that stayed up this long has recovered: the next crash starts the back-off anew (case C-033). */
 const STABLE_MS = 30_000;
@@ -76,6 +73,7 @@ export class Link {
     this.watch = new Watch(options);
     this.#status = {
       state: enabled ? 'connecting' : 'off',
+      own: false,
       era: undefined,
       since: Date.now(),
       lastError: enabled ? undefined : disabledReason,
@@ -215,21 +213,8 @@ export class Link {
         this.#options.events.connected();
       }
     };
-    if (era === 'modern') {
-      const { settings, envelope } = this.#options;
-      subscribe({ connection, settings, envelope, log, read });
-    } else {
-      this.#listen(connection, read);
-    }
-  }
-
-  /** The lists are read once notices of change can be heard, or after a while where the stream does not come. */
-  #listen(connection: Connection, read: () => void): void {
-    const cancel = after(STREAM_HEADERS_MS, read);
-    connection.listen(() => {
-      cancel();
-      read();
-    });
+    const { settings, envelope } = this.#options;
+    hear({ connection, settings, envelope, log, read });
   }
 
   /** A session that the upstream ended is opened anew at once; anything else is a loss. */
@@ -247,6 +232,17 @@ export class Link {
   mistaken(connection: Connection, reason: GatewayError): void {
     this.#memory.era = undefined;
     this.lose(connection, reason);
+  }
+
+  /**
+   * The server refuses the gateway's own credential while it is connected to: shown in the status until a request
+   * succeeds. The connection stays, since some servers refuse single tools only.
+   */
+  noteAuth(error: GatewayError | undefined): void {
+    const lastError = error === undefined ? undefined : `${error.code}: ${error.message}`;
+    if (this.#status.state === 'connected' && this.#status.lastError !== lastError) {
+      this.#status = { ...this.#status, lastError };
+    }
   }
 
   /** This connection is of no use any more. One that was replaced already is nobody's concern. */
@@ -293,6 +289,6 @@ export class Link {
       state === 'connecting' || state === 'draining' || state === 'off' ? this.#status.lastError : lastError;
     const era = this.#connection?.terms.era ?? this.#memory.era;
     const since = state === this.#status.state ? this.#status.since : Date.now();
-    this.#status = { state, era, since, lastError: keep };
+    this.#status = { state, own: false, era, since, lastError: keep };
   }
 }

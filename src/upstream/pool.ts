@@ -1,54 +1,27 @@
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { Log } from '../base/log.ts';
-import { after, pause } from '../base/time.ts';
-import type { UpstreamSettings } from '../config/settings.ts';
-import type { RpcNotification } from '../protocol/json-rpc.ts';
-import type { Implementation } from '../protocol/model.ts';
-import { LATEST_LEGACY } from '../protocol/versions.ts';
-import type { Question } from './calls.ts';
+import { after } from '../base/time.ts';
 import type { Connection } from './connection.ts';
-import { establish } from './establish.ts';
-import { STREAM_HEADERS_MS } from './link.ts';
-import type { Transport } from './transport.ts';
+import { grantFor, keyFor, Member } from './member.ts';
+import { contradicts } from './negotiate.ts';
+import { openOwn, type PoolOptions } from './own-connection.ts';
+import type { Party } from './party.ts';
 
-/** For whom a call is made, as far as it decides which connection it takes. */
-export interface Party {
-  readonly principal: string;
-  /** The legacy session it came in, where there is one. */
-  readonly session: string | undefined;
-  readonly era: 'modern' | 'legacy';
-  readonly info: Implementation;
-  /** Capabilities of this client that the gateway can carry: declared on its connections, and nothing else. */
-  readonly capabilities: JsonObject;
-  /** Answers a question that comes while no call is under way. */
-  readonly question: (question: Question) => Promise<JsonObject>;
-}
-
-export interface PoolOptions {
-  readonly settings: UpstreamSettings;
-  readonly transport: (sse: boolean) => Transport;
-  /** Whether the URL speaks only the 2024-11-05 transport, as the shared connection found out. */
-  readonly sse: () => boolean;
-  /** Notices of the server that belong to no call, such as list changes: some servers tell only the session they concern. */
-  readonly notice: (notice: RpcNotification) => void;
-  readonly log: Log;
-}
-
-interface Member {
-  readonly opened: Promise<Connection>;
-  readonly owner: string;
-  party: Party;
-  users: number;
-  cancelIdle: () => void;
+/** A connection that stays open until it is given back. */
+export interface Hold {
+  readonly connection: Connection;
+  readonly ended: Promise<void>;
+  readonly release: () => void;
 }
 
 /**
- * Connections that belong to one user or one session of a client (`isolation`), each declaring exactly that client's
- * capabilities, so that a question of the server has an owner (cases C-051, C-067). Bounded; idle ones close.
+ * Connections that belong to one user or one session of a client (`isolation`, or credentials of the user's own). A
+ * legacy one declares exactly that client's capabilities, so that a question of the server has an owner (cases C-051,
+ * C-067). Bounded: idle ones close, the one that was idle longest makes room.
  */
 export class Pool {
   readonly #options: PoolOptions;
+  /** The one used last comes last. */
   readonly #members = new Map<string, Member>();
   readonly #ending = new AbortController();
 
@@ -56,47 +29,49 @@ export class Pool {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#members.size;
+  /** Runs `work` on the connection of this party, which is opened first where there is none yet. */
+  use<T>(party: Party, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#work(this.#memberFor(party), work);
   }
 
-  /** Runs `work` on the connection of this party, which is opened first where there is none yet. */
-  async use<T>(party: Party, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const { settings } = this.#options;
-    const key = keyOf(party, settings.isolation);
-    const member = this.#members.get(key) ?? this.#open(key, party);
-    member.party = party;
-    member.users += 1;
-    member.cancelIdle();
+  /** Runs `work` on any connection of this user, whoever of their clients it was opened for; opened if there is none. */
+  useAny<T>(party: Party, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#work(this.#anyFor(party), work);
+  }
+
+  /** A connection of this user that is not closed for being idle until it is given back. */
+  async hold(party: Party): Promise<Hold> {
+    const member = this.#anyFor(party);
+    const release = this.#enter(member);
     try {
-      return await work(await member.opened);
+      return { connection: await member.opened, ended: member.ended, release };
     } catch (thrown) {
-      if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION') {
-        this.#retire(key, member); // the upstream ended its session: the next use opens another
-      }
+      release();
       throw thrown;
-    } finally {
-      member.users -= 1;
-      if (member.users === 0 && this.#members.get(key) === member) {
-        member.cancelIdle = after(settings.timeouts.idle, () => this.#retire(key, member));
-      }
     }
   }
 
   /** Sends a notification on the open connections of a session, for instance that its roots changed. */
-  async notify(owner: string, method: string, params: JsonObject | undefined): Promise<void> {
-    const mine = [...this.#members.values()].filter((member) => member.owner === owner);
+  async notify(session: string, method: string, params: JsonObject | undefined): Promise<void> {
+    const mine = [...this.#members.values()].filter((member) => member.sessions.has(session));
     const opened = await Promise.allSettled(mine.map((member) => member.opened));
     await Promise.all(
-      opened.map((one) => (one.status === 'fulfilled' ? one.value.notify(method, params) : undefined)),
+      opened.map((one) =>
+        one.status === 'fulfilled' && one.value.terms.era === 'legacy'
+          ? one.value.notify(method, params)
+          : undefined,
+      ),
     );
   }
 
-  /** The session has ended: so do its connections (case C-049). */
-  release(owner: string): void {
-    for (const [key, member] of this.#members) {
-      if (member.owner === owner) {
-        this.#retire(key, member);
+  /** The session has ended: so do the connections that nobody else uses (case C-049). */
+  release(session: string): void {
+    for (const member of [...this.#members.values()]) {
+      const mine = member.sessions.delete(session);
+      if (mine && member.ofSession) {
+        this.#cut(member);
+      } else if (mine && member.sessions.size === 0 && member.users === 0) {
+        this.#retire(member);
       }
     }
   }
@@ -105,90 +80,177 @@ export class Pool {
     this.#ending.abort();
     const members = [...this.#members.values()];
     this.#members.clear();
+    const { grace } = this.#options.settings.stop;
     await Promise.all(
       members.map(async (member) => {
-        member.cancelIdle();
+        member.end();
         const connection = await member.opened.catch(() => undefined);
-        await connection?.close(Math.min(graceMs, this.#options.settings.stop.grace));
+        await connection?.close(Math.min(graceMs, grace));
       }),
     );
   }
 
+  async #work<T>(member: Member, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const leave = this.#enter(member);
+    let connection: Connection | undefined;
+    try {
+      connection = await member.opened;
+      return await work(connection);
+    } catch (thrown) {
+      if (connection !== undefined) {
+        this.#judge(member, connection, thrown);
+      }
+      throw thrown;
+    } finally {
+      leave();
+    }
+  }
+
+  /** What a failure says of the connection it happened on, and of the others of its user. */
+  #judge(member: Member, connection: Connection, thrown: unknown): void {
+    const { settings, standing } = this.#options;
+    if (standing !== undefined && settings.kind === 'http' && contradicts(connection.terms.era, thrown)) {
+      standing.mistaken();
+      this.#retire(member);
+    }
+    if (!(thrown instanceof GatewayError)) {
+      return;
+    }
+    if (thrown.code === 'UPSTREAM_SESSION') {
+      this.#retire(member); // the upstream ended its session: the next use opens another
+    } else if (standing !== undefined && thrown.code === 'UPSTREAM_DOWN' && connection.ended === undefined) {
+      this.#retire(member);
+      standing.failed(thrown, this.#members.size);
+    } else if (standing !== undefined && thrown.code === 'UPSTREAM_AUTH' && thrown.data?.['status'] !== 403) {
+      // Refused, after whatever could be renewed was: nothing that was opened for this user is of use any more.
+      for (const other of [...this.#members.values()].filter(({ grant }) => grant === member.grant)) {
+        this.#retire(other);
+      }
+    }
+  }
+
+  #enter(member: Member): () => void {
+    const { settings } = this.#options;
+    if (this.#members.get(member.key) === member) {
+      this.#members.delete(member.key);
+      this.#members.set(member.key, member);
+    }
+    return member.enter(() =>
+      this.#members.get(member.key) === member
+        ? after(settings.timeouts.idle, () => this.#retire(member))
+        : undefined,
+    );
+  }
+
+  #memberFor(party: Party): Member {
+    const key = keyFor(party, this.#options);
+    const known = this.#members.get(key);
+    if (known === undefined) {
+      return this.#open(key, party);
+    }
+    known.serve(party, () => this.#retire(known));
+    return known;
+  }
+
+  #anyFor(party: Party): Member {
+    const grant = grantFor(party.principal, this.#options.standing);
+    const mine = [...this.#members.values()].findLast((member) => member.grant === grant);
+    mine?.renew(party.principal, () => this.#retire(mine));
+    return mine ?? this.#memberFor(party);
+  }
+
   #open(key: string, party: Party): Member {
-    const { settings, log } = this.#options;
+    const { settings, standing, log } = this.#options;
     if (this.#ending.signal.aborted) {
       throw new GatewayError('UPSTREAM_DOWN', { upstream: settings.id });
     }
+    standing?.demand();
     if (this.#members.size >= settings.limits.connections && !this.#evictIdle()) {
       throw new GatewayError('UPSTREAM_CONNECTIONS', { upstream: settings.id });
     }
-    const opened = this.#established(key, party, () => member);
-    const member: Member = {
-      opened,
-      owner: party.session ?? party.principal,
-      party,
-      users: 0,
-      cancelIdle: () => {},
-    };
+    const ofSession = settings.isolation === 'session' && party.session !== undefined;
+    const grant = grantFor(party.principal, standing);
+    const member: Member = new Member({ key, grant, ofSession, party }, () =>
+      openOwn(member, {
+        ...this.#options,
+        signal: this.#ending.signal,
+        closed: () => this.#forget(member),
+        others: () => this.#openOnes(member),
+      }),
+    );
     this.#members.set(key, member);
-    opened.then(
-      (connection) =>
-        log.info({ version: connection.terms.version, open: this.size }, 'isolated connection opened'),
-      () => this.#forget(key, member), // whoever waits for it hears why
+    member.serve(party, () => this.#retire(member));
+    standing?.opening();
+    member.opened.then(
+      (connection) => {
+        this.#rename(member);
+        log.info(
+          { version: connection.terms.version, open: this.#members.size },
+          'connection of a user opened',
+        );
+      },
+      () => this.#forget(member), // whoever waits for it hears why
     );
     return member;
   }
 
-  /** Opened, and able to hear: a server may ask on its stream of notices as soon as the first call has come. */
-  async #established(key: string, party: Party, member: () => Member): Promise<Connection> {
-    const { settings, log, transport, sse, notice } = this.#options;
-    const connection = await establish({
-      settings: { ...settings, protocol: settings.protocol === 'auto' ? LATEST_LEGACY : settings.protocol },
-      memory: { era: 'legacy', sse: sse(), hung: false },
-      transport,
-      envelope: { clientInfo: party.info, clientCapabilities: party.capabilities },
-      log,
-      signal: this.#ending.signal,
-      events: {
-        notice,
-        closed: () => this.#forget(key, member()),
-        question: (question) => member().party.question(question),
-      },
-    });
-    await Promise.race([
-      new Promise<void>((resolve) => connection.listen(resolve)),
-      pause(STREAM_HEADERS_MS),
-    ]);
-    return connection;
+  /** A modern connection serves every client of its user: their capabilities go with each request. */
+  #rename(member: Member): void {
+    const key = keyFor(member.party, this.#options);
+    if (key !== member.key && this.#members.get(member.key) === member && !this.#members.has(key)) {
+      this.#members.delete(member.key);
+      member.key = key;
+      this.#members.set(key, member);
+    }
   }
 
   #evictIdle(): boolean {
-    const idle = [...this.#members].find(([, member]) => member.users === 0);
+    const idle = [...this.#members.values()].find((member) => member.users === 0);
     if (idle !== undefined) {
-      this.#retire(idle[0], idle[1]);
+      this.#retire(idle);
     }
     return idle !== undefined;
   }
 
-  #retire(key: string, member: Member): void {
-    this.#forget(key, member);
-    const grace = this.#options.settings.stop.grace;
+  /** No more calls on it; those under way end by themselves, each within its own limits. */
+  #retire(member: Member): void {
+    const { timeouts } = this.#options.settings;
+    if (member.users === 0) {
+      this.#cut(member);
+    } else {
+      this.#part(member, (connection) => connection.retire(timeouts.call));
+    }
+  }
+
+  /** Nobody is left to hear of the calls under way: they end with the connection. */
+  #cut(member: Member): void {
+    const { grace } = this.#options.settings.stop;
+    this.#part(member, (connection) => connection.close(grace));
+  }
+
+  #part(member: Member, end: (connection: Connection) => Promise<void> | void): void {
+    this.#forget(member);
     member.opened
-      .then((connection) => connection.close(grace))
+      .then(end)
       .catch((thrown: unknown) =>
-        this.#options.log.debug({ err: thrown }, 'an isolated connection did not open'),
+        this.#options.log.debug({ err: thrown }, 'a connection of a user did not open'),
       );
   }
 
-  #forget(key: string, member: Member): void {
-    member.cancelIdle();
-    if (this.#members.get(key) === member) {
-      this.#members.delete(key);
+  #forget(member: Member): void {
+    member.end();
+    if (this.#members.get(member.key) !== member) {
+      return;
+    }
+    this.#members.delete(member.key);
+    this.#options.standing?.closed(this.#openOnes(member));
+    const owner = member.party.principal.key;
+    if (![...this.#members.values()].some((other) => other.party.principal.key === owner)) {
+      this.#options.events.lost(owner);
     }
   }
-}
 
-function keyOf(party: Party, isolation: UpstreamSettings['isolation']): string {
-  const owner = isolation === 'session' && party.session !== undefined ? party.session : party.principal;
-  return JSON.stringify([owner, party.info.name, party.capabilities]);
+  #openOnes(but: Member): number {
+    return [...this.#members.values()].filter((member) => member !== but).length;
+  }
 }

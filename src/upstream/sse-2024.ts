@@ -5,7 +5,7 @@ import type { HttpUpstream } from '../config/settings.ts';
 import type { RpcId, RpcMessage } from '../protocol/json-rpc.ts';
 import { announced, judgeRefusal } from './http-answer.ts';
 import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
-import { createEndpoint, type Endpoint } from './http-endpoint.ts';
+import { createEndpoint, type Endpoint, type HttpTransportOptions } from './http-endpoint.ts';
 import type { Answer } from './http-exchange.ts';
 import { foreign } from './http-reply.ts';
 import { Inbox } from './inbox.ts';
@@ -16,8 +16,8 @@ import type { Transport, TransportSink } from './transport.ts';
  * The HTTP+SSE pair of 2024-11-05: one GET stream that brings every message, and an endpoint named on it that takes
  * them. The stream is the session: when it ends, everything has ended (C-048).
  */
-export function createSseTransport(about: { upstream: HttpUpstream; log: Log }): Transport {
-  return new SseTransport(about.upstream, about.log);
+export function createSseTransport(about: HttpTransportOptions): Transport {
+  return new SseTransport(about);
 }
 
 const REFUSAL_BYTES = 65_536;
@@ -33,10 +33,10 @@ class SseTransport implements Transport {
   #target: URL | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(upstream: HttpUpstream, log: Log) {
-    this.#upstream = upstream;
-    this.#log = log;
-    this.#endpoint = createEndpoint({ upstream, log });
+  constructor(about: HttpTransportOptions) {
+    this.#upstream = about.upstream;
+    this.#log = about.log;
+    this.#endpoint = createEndpoint(about);
   }
 
   /** Resolves when the stream has named its endpoint, within `timeouts.connect`. */

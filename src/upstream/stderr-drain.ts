@@ -1,5 +1,5 @@
+import { createLineReader, KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
-import { createLineReader, KEPT } from './line-reader.ts';
 import { createRation, excerpt } from './ration.ts';
 
 export interface StderrDrain {

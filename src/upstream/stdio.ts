@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { GatewayError } from '../base/errors.ts';
+import { createLineReader } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
 import { pause } from '../base/time.ts';
 import type { StdioUpstream } from '../config/settings.ts';
@@ -10,7 +11,6 @@ import { commandNotFound, type Launch, resolveCommand } from './child-command.ts
 import { childEnvironment } from './child-env.ts';
 import { codeOf, fromPipe } from './foreign-errors.ts';
 import { Inbox } from './inbox.ts';
-import { createLineReader } from './line-reader.ts';
 import { createProcessGroup, type Exit, type ProcessGroup } from './process-group.ts';
 import { createStderrDrain, type StderrDrain } from './stderr-drain.ts';
 import type { Transport, TransportSink } from './transport.ts';

@@ -22,8 +22,31 @@ export interface SubscribeOptions {
 /** A stream that stayed open this long was fine: its end does not count against the back-off. */
 const STABLE_MS = 30_000;
 
+/**
+ * For the answer to the GET of a stream of notices, in ms. The server has it by then; some, and some proxies, hold its
+ * headers back until there is something to say.
+ */
+export const STREAM_HEADERS_MS = 250;
+
+/**
+ * Opens the channel for notices in the way of the connection's era. The lists are read once notices of change can be
+ * heard, or after a while where the stream does not come, and again whenever some may have gone unheard.
+ */
+export function hear(options: SubscribeOptions): void {
+  const { connection, read } = options;
+  if (connection.terms.era === 'modern') {
+    subscribe(options);
+    return;
+  }
+  const cancel = after(STREAM_HEADERS_MS, read);
+  connection.listen(() => {
+    cancel();
+    read();
+  });
+}
+
 /** Keeps the gateway's own `subscriptions/listen` open on one modern connection, for as long as that lives. */
-export function subscribe(options: SubscribeOptions): void {
+function subscribe(options: SubscribeOptions): void {
   const filter = filterFor(options.connection.terms.capabilities);
   if (Object.keys(filter).length > 0) {
     void keepOpen(options, filter);

@@ -62,8 +62,12 @@ describe('a batch in a session of 2025-03-26', () => {
   });
 
   it('is served at once: one request does not wait for another', async () => {
+    const mark = up.mark();
     const batch = post([call('held', 'slow'), call('quick', 'echo'), call('held too', 'slow')]);
-    await expect.poll(() => up.release('slow')).toBe(2);
+    const isSlow = ({ params }: { params: JsonObject }) => params['name'] === 'slow';
+    const held = () => up.received.slice(mark).filter(isSlow).length;
+    await expect.poll(held).toBe(2);
+    await up.release('slow');
     expect([...byId((await batch).messages).keys()].toSorted()).toEqual(['held', 'held too', 'quick']);
   });
 
@@ -94,6 +98,23 @@ describe('a batch in a session of 2025-03-26', () => {
     expect(await post([initialized, answer])).toMatchObject({ status: 202, text: '' });
   });
 
+  it('of notifications is taken at once, whatever its servers make of them, and so is a single one', async () => {
+    await using own = await startHttpUpstream({ id: 'own', era: 'legacy', tools: ['echo'] });
+    await using apart = await startGateway({ upstreams: { own: { ...own.config, isolation: 'session' } } });
+    await using client = await connectLegacy(apart.url, { version: VERSION, capabilities: { roots: {} } });
+    await client.untilNames((names) => names.length === 1);
+    const mark = own.mark();
+    await own.change({ faults: [{ on: 'initialize', do: { hold: 'connect' } }] });
+    const running = client.begin('tools/call', { name: 'own.echo', arguments: { n: 1 } });
+    await own.untilReceived('initialize', undefined, { after: mark });
+    const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+    expect(await post([changed, initialized], client)).toMatchObject({ status: 202 });
+    expect(await post(changed, client)).toMatchObject({ status: 202 });
+    await own.release('connect');
+    // Neither waited for that connection, or it would have been given up by now.
+    expect((await running.done).result).toMatchObject({ structuredContent: { n: 1 } });
+  });
+
   it('may cancel what it asks for', async () => {
     const cancelled = {
       jsonrpc: '2.0',
@@ -111,6 +132,37 @@ describe('a batch in a session of 2025-03-26', () => {
       expect(await post(body)).toMatchObject({ status: 400, error: { code: -32600 } });
     }
     expect((await post(pings(100))).messages.length).toBe(100);
+  });
+});
+
+describe('the resources that one session watches', () => {
+  it('are bounded in number', async () => {
+    await using many = await startHttpUpstream({
+      id: 'many',
+      resources: ['note://x'],
+      capabilities: { resources: { subscribe: true } },
+    });
+    await using wide = await startGateway({ upstreams: { many: many.config } });
+    await using client = await connectLegacy(wide.url, { version: VERSION });
+    await client.untilNames((names) => names.length === 1, 'resources');
+    const watch = (id: number) => request(id, 'resources/subscribe', { uri: `note://${id}` });
+    const answers: JsonObject[] = [];
+    for (let from = 0; from < 1_100; from += 100) {
+      answers.push(
+        ...(
+          await post(
+            Array.from({ length: 100 }, (_, n) => watch(from + n)),
+            client,
+          )
+        ).messages,
+      );
+    }
+    expect(answers.filter((answer) => 'result' in answer).length).toBe(1_000);
+    expect(answers.filter((answer) => 'error' in answer)).toMatchObject(
+      Array(100).fill({ error: { code: -32602 } }),
+    );
+    // What is watched already counts once.
+    expect((await post(watch(5), client)).messages).toMatchObject([{ result: {} }]);
   });
 });
 

@@ -129,6 +129,16 @@ describe('C-042: HTTP methods of the endpoint', () => {
   );
 });
 
+describe('an endpoint that is not there', () => {
+  it.each(['POST', 'GET', 'DELETE', 'PUT', 'PATCH', 'HEAD'])(
+    'is so for %s, whatever else is wrong',
+    async (method) => {
+      const { status } = await fetch(`${gateway.url}/nobody`, { method });
+      expect(status).toBe(404);
+    },
+  );
+});
+
 describe('C-043: /mcp/ is /mcp', () => {
   it.each(AGENTS)('a $era client is served there directly', async ({ connect }) => {
     await using agent = await connect(`${gateway.url}/`);
@@ -340,6 +350,20 @@ describe.each(ERAS)('Accept of a $era client', ({ era }) => {
     );
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect(messages).toMatchObject([{ id: 1, result: { structuredContent: { steps: 3 } } }]);
+  });
+});
+
+describe('Accept of an initialize', () => {
+  const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } };
+  const body = { jsonrpc: '2.0', id: 0, method: 'initialize', params: hello };
+
+  it.each(['application/json', 'text/event-stream'])('%s: that form, and a session', async (accept) => {
+    const { headers, messages } = await legacy.post(body, { 'mcp-session-id': null, accept });
+    expect(headers['content-type']).toContain(accept);
+    expect(messages).toMatchObject([{ id: 0, result: { protocolVersion: '2025-11-25' } }]);
+    const opened = { 'mcp-session-id': headers['mcp-session-id'] ?? '' };
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect(await legacy.post(ping, opened)).toMatchObject({ status: 200 });
   });
 });
 

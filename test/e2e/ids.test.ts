@@ -221,6 +221,46 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ carrier,
   });
 });
 
+const NOTHING = { type: 'object', properties: {} };
+const NAMED = { kind: 'elicitation', always: true };
+
+describe.each(FILLINGS.filter(({ carrier }) => carrier === 'http'))(
+  'questions of a $era upstream to many clients of both eras at once',
+  ({ era, start }) => {
+    it('C-067: reach the one who called, though all have the same ids, and so do the answers', async () => {
+      await using up = await start({ id: 'up', era, tools: ['ask'] });
+      const limits = { concurrency: 1_000, queue: 1_000, connections: 1_000 };
+      await using gateway = await startGateway({
+        questions: { perPrincipal: 1_000 },
+        upstreams: { up: { ...up.config, isolation: 'session', limits } },
+      });
+      await gateway.gateway.settled();
+      const asked = (n: number) => ({ mode: 'form', message: `you are ${n}`, requestedSchema: NOTHING });
+      const agents = await Promise.all(
+        Array.from({ length: 100 }, (_, n) => {
+          const answers = {
+            'elicitation/create': ({ message }: JsonObject) => ({
+              action: 'accept',
+              content: { n, message },
+            }),
+          };
+          const connect = n % 2 === 0 ? connectLegacy : connectModern;
+          return connect(gateway.url, { capabilities: { elicitation: { form: {} } }, answers });
+        }),
+      );
+      const answers = await Promise.all(
+        agents.map((agent, n) => agent.call('up.ask', { ...NAMED, rounds: 2, params: asked(n) }, { id: 1 })),
+      );
+      for (const [n, { structured, answer }] of answers.entries()) {
+        const mine = { result: { action: 'accept', content: { n, message: `you are ${n}` } } };
+        expect(structured).toEqual({ answers: [mine, mine] });
+        expect(answer.status).toBe(200);
+      }
+      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+    });
+  },
+);
+
 describe('C-065: limits of time', () => {
   const timeouts = { call: '1s', total: '3s' };
   let http: RealHttp;

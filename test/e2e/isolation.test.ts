@@ -88,6 +88,7 @@ describe('tasks of the 2025-11-25 kind, of a real server', () => {
   it('are kept from a modern client, which gets the final result of a tool that runs only as one', async () => {
     await using gateway = await startGateway(config);
     await using agent = await connectModern(gateway.url);
+    await agent.untilNames((names) => names.includes(call.name));
     const tools = await agent.list('tools');
     const listed = tools.find(({ name }) => name === call.name);
     expect(listed).toBeDefined();

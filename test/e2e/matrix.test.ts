@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { objectAt } from '../../src/base/json.ts';
+import { META } from '../fixtures/upstreams/scripted-script.ts';
 import type { Agent } from '../kit/agent.ts';
 import { AGENTS } from '../kit/agents.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import type { Recorded } from '../kit/recorder.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { ScriptedUpstream } from '../kit/upstream.ts';
@@ -9,7 +12,8 @@ import { checkResult } from '../kit/wire-check.ts';
 
 /**
  * Both client eras in front of both upstream eras over both carriers: every cell works, and every result is what the
- * client's era wants. Questions, resource updates and tasks have files of their own, over the same cells.
+ * client's era wants. Questions (`questions`, `parked-calls`), resource updates (`subscriptions`) and tasks (`tasks`) have
+ * files of their own, over the same cells; docs/conformance.md has the whole table.
  */
 const FILLINGS = [
   { carrier: 'stdio', era: 'legacy', start: startStdioUpstream },
@@ -102,6 +106,14 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
       const meta = agent.era === 'modern' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {};
       const { logs } = await agent.call('up.log', { level: 'warning', data: 'heard' }, { meta });
       expect(logs).toMatchObject([{ level: 'warning', data: 'heard' }]);
+      // The server was told the level in the way of its own era.
+      if (era === 'legacy') {
+        await up.untilReceived('logging/setLevel', ({ params }) => params['level'] === 'info');
+      } else {
+        const asked = ({ params }: Recorded) => objectAt(params, '_meta')?.[META.logLevel] === 'info';
+        await up.untilReceived('tools/call', asked);
+        expect(up.count('logging/setLevel')).toBe(0);
+      }
       const quiet = await agent.call('up.log', { level: 'debug', data: 'unheard' }, { meta });
       expect(quiet.logs).toEqual([]);
     });

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type JsonObject, objectAt } from '../../src/base/json.ts';
+import type { Agent } from '../kit/agent.ts';
 import { AGENTS } from '../kit/agents.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectModern } from '../kit/modern-agent.ts';
+import type { Recorded } from '../kit/recorder.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { ScriptedUpstream } from '../kit/upstream.ts';
@@ -24,7 +27,7 @@ const SAMPLED = {
 const ROOTS = { roots: [{ uri: 'file:///srv', name: 'srv' }] };
 
 const client = {
-  capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+  capabilities: { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
   answers: {
     'elicitation/create': () => ELICITED,
     'sampling/createMessage': () => SAMPLED,
@@ -34,19 +37,73 @@ const client = {
 
 const url = { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' };
 
+const withTools = {
+  messages: [{ role: 'user', content: { type: 'text', text: 'Which weather?' } }],
+  maxTokens: 50,
+  tools: [{ name: 'weather', inputSchema: { type: 'object' } }],
+  toolChoice: { mode: 'required' },
+};
+
 const KINDS = [
   { kind: 'elicitation', args: { kind: 'elicitation' }, answer: ELICITED },
   { kind: 'url elicitation', args: { kind: 'elicitation', params: url }, answer: ELICITED },
   { kind: 'sampling', args: { kind: 'sampling' }, answer: SAMPLED },
+  { kind: 'sampling with tools', args: { kind: 'sampling', params: withTools }, answer: SAMPLED },
   { kind: 'roots', args: { kind: 'roots' }, answer: ROOTS },
 ];
+
+/** What a server may ask only of who declared it, and what it would have to be (`data.requiredCapabilities`). */
+const UNDECLARED = [
+  { what: 'elicitation', declared: {}, ask: { kind: 'elicitation' }, needs: { elicitation: { form: {} } } },
+  {
+    what: 'a link, of who takes forms only',
+    declared: { elicitation: {} },
+    ask: { kind: 'elicitation', params: url },
+    needs: { elicitation: { url: {} } },
+  },
+  {
+    what: 'a form, of who visits links only',
+    declared: { elicitation: { url: {} } },
+    ask: { kind: 'elicitation' },
+    needs: { elicitation: { form: {} } },
+  },
+  { what: 'sampling', declared: {}, ask: { kind: 'sampling' }, needs: { sampling: {} } },
+  {
+    what: 'sampling with tools, of who has none',
+    declared: { sampling: {} },
+    ask: { kind: 'sampling', params: withTools },
+    needs: { sampling: { tools: {} } },
+  },
+  { what: 'roots', declared: { sampling: {} }, ask: { kind: 'roots' }, needs: { roots: {} } },
+];
+
+const tagged = (tag: string) => (entry: Recorded) => objectAt(entry.params, 'arguments')?.['tag'] === tag;
+
+/** How many calls with that tag the upstream got. What a child process received is told late, hence one more call. */
+async function callsTagged(up: ScriptedUpstream, agent: Agent, tag: string): Promise<number> {
+  await agent.call('up.echo', { tag: `after ${tag}` });
+  await up.untilReceived('tools/call', tagged(`after ${tag}`));
+  return up.count('tools/call', tagged(tag));
+}
+
+/** How a state that is not valid is refused. */
+const INVALID = { code: -32602, message: expect.stringMatching(/requestState/) };
+
+/** The three questions at once, as the scripted server asks them. */
+const ALL = { kind: 'elicitation', also: [{ kind: 'sampling' }, { kind: 'roots' }] };
 
 describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, start }) => {
   let up: ScriptedUpstream;
   let gateway: StartedGateway;
 
   beforeAll(async () => {
-    up = await start({ id: 'up', era, tools: ['echo', 'ask'] });
+    up = await start({
+      id: 'up',
+      era,
+      tools: ['echo', 'ask', 'ask-else'],
+      prompts: ['greet'],
+      calls: { 'ask-else': { does: 'ask' } },
+    });
     gateway = await startGateway({ upstreams: { up: { ...up.config, isolation: 'user' } } });
   });
 
@@ -64,79 +121,133 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
 
     it('answers several rounds of questions within one call, which is made once in the legacy era', async () => {
       await using agent = await connect(gateway.url, client);
-      const before = up.count('tools/call');
-      const { structured } = await agent.call('up.ask', { kind: 'elicitation', rounds: 3 });
+      const tag = `rounds of ${agent.era}`;
+      const { structured } = await agent.call('up.ask', { kind: 'elicitation', rounds: 3, tag });
       expect(structured).toMatchObject({ answers: [1, 2, 3].map(() => ({ result: ELICITED })) });
-      expect(up.count('tools/call') - before).toBe(era === 'modern' ? 4 : 1);
+      expect(await callsTagged(up, agent, tag)).toBe(era === 'modern' ? 4 : 1);
     });
 
-    it('is never asked what it declared no capability for', async () => {
-      await using agent = await connect(gateway.url, { capabilities: {}, answers: client.answers });
-      const params = { name: 'up.ask', arguments: { kind: 'elicitation', always: true } };
-      const { result, error } = await agent.request('tools/call', params);
-      const told = JSON.stringify({ result, error });
-      expect(told).not.toContain('Ada');
-      expect(told).toMatch(/-32021|-32603|-32601/);
+    it('answers several questions at once, each with its own', async () => {
+      await using agent = await connect(gateway.url, client);
+      const tag = `several of ${agent.era}`;
+      const { structured, rounds } = await agent.call('up.ask', { ...ALL, tag });
+      expect(structured).toEqual({ answers: [{ result: ELICITED }, { result: SAMPLED }, { result: ROOTS }] });
+      expect(rounds).toBe(agent.era === 'modern' ? 2 : 1);
+      expect(await callsTagged(up, agent, tag)).toBe(era === 'modern' ? 2 : 1);
+    });
+
+    it('is asked with every member that the server gave', async () => {
+      const seen: JsonObject[] = [];
+      const answers = {
+        'sampling/createMessage': (params: JsonObject) => {
+          seen.push(params);
+          return SAMPLED;
+        },
+      };
+      await using agent = await connect(gateway.url, { ...client, answers });
+      const params = { ...withTools, _meta: { 'com.example/why': 1 }, future: [1] };
+      await agent.call('up.ask', { kind: 'sampling', params });
+      expect(seen).toEqual([params]);
+    });
+
+    it.each(UNDECLARED)(
+      'C-069, C-070: is never asked what it did not declare: $what',
+      async ({ declared, ask, needs }) => {
+        await using agent = await connect(gateway.url, { capabilities: declared, answers: client.answers });
+        const params = { name: 'up.ask', arguments: { ...ask, always: true } };
+        const { status, result, error, messages } = await agent.request('tools/call', params);
+        expect(messages).toHaveLength(1);
+        if (era === 'legacy') {
+          // The question is refused at once, and the server goes on as it likes.
+          expect(result).toMatchObject({ structuredContent: { answers: [{ error: { code: -32601 } }] } });
+        } else if (agent.era === 'modern') {
+          expect([status, error]).toMatchObject([
+            400,
+            { code: -32021, data: { requiredCapabilities: needs } },
+          ]);
+        } else {
+          expect([status, error]).toMatchObject([
+            200,
+            { code: -32603, message: expect.stringMatching(/capability/) },
+          ]);
+        }
+      },
+    );
+  });
+
+  describe('a requestState', () => {
+    const params = { name: 'up.ask', arguments: { kind: 'elicitation', tag: 'state' } };
+
+    const asked = async (agent: Agent) => {
+      const { result } = await agent.request('tools/call', params);
+      expect(result).toMatchObject({ resultType: 'input_required' });
+      const { inputRequests, requestState } = result as unknown as Unfinished;
+      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, ELICITED]));
+      return { ...params, inputResponses, requestState };
+    };
+
+    it('is worth nothing changed, for another request, or a second time; the upstream hears nothing of it', async () => {
+      await using agent = await connectModern(gateway.url, client);
+      const retry = await asked(agent);
+      const { requestState } = retry;
+      const middle = Math.floor(requestState.length / 2);
+      const other = requestState[middle] === 'A' ? 'B' : 'A';
+      for (const refused of [
+        { ...retry, requestState: `${requestState}A` },
+        {
+          ...retry,
+          requestState: `${requestState.slice(0, middle)}${other}${requestState.slice(middle + 1)}`,
+        },
+        { ...retry, requestState: requestState.slice(0, -4) },
+        { ...retry, requestState: '' },
+        { ...retry, requestState: 7 },
+        { ...retry, arguments: { ...retry.arguments, kind: 'roots' } },
+        { ...retry, name: 'up.ask-else' },
+      ]) {
+        const { error } = await agent.request('tools/call', refused);
+        expect(error, JSON.stringify(refused)).toMatchObject(INVALID);
+      }
+      const elsewhere = await agent.request('prompts/get', { ...retry, name: 'up.greet' });
+      expect(elsewhere.error).toMatchObject(INVALID);
+      // Members of the arguments in another order are the same request.
+      const reordered = {
+        ...retry,
+        arguments: Object.fromEntries(Object.entries(retry.arguments).toReversed()),
+      };
+      expect((await agent.request('tools/call', reordered)).result).toMatchObject({ resultType: 'complete' });
+      const again = await agent.request('tools/call', retry);
+      expect(again.error?.code ?? again.result?.['resultType']).toBe(era === 'modern' ? 'complete' : -32602);
+      expect(await callsTagged(up, agent, 'state')).toBe(era === 'modern' ? 3 : 1);
+      expect(up.count('prompts/get')).toBe(0);
+    });
+
+    it('holds that of the upstream, however long', async () => {
+      await using agent = await connectModern(gateway.url, client);
+      // A scripted server of the modern era keeps the answers in its state.
+      const long = 'x'.repeat(1_000_000);
+      const answers = { 'elicitation/create': () => ({ action: 'accept', content: { long } }) };
+      const { structured } = await agent.call('up.ask', { kind: 'elicitation', rounds: 2 }, { answers });
+      const answer = { result: { action: 'accept', content: { long } } };
+      expect(structured).toEqual({ answers: [answer, answer] });
+    });
+
+    it('is worth nothing at a gateway with another key', async () => {
+      await using stranger = await startGateway({ upstreams: { up: { ...up.config, isolation: 'user' } } });
+      await using agent = await connectModern(gateway.url, client);
+      await using elsewhere = await connectModern(stranger.url, client);
+      await elsewhere.untilNames((names) => names.includes('up.ask'));
+      const { error } = await elsewhere.request('tools/call', await asked(agent));
+      expect(error).toMatchObject(INVALID);
+    });
+
+    it('is worth nothing when its time is over', async () => {
+      await using agent = await connectModern(gateway.url, client);
+      const retry = await asked(agent);
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 60_000 });
+      const { error } = await agent.request('tools/call', retry).finally(() => vi.useRealTimers());
+      expect(error).toMatchObject(INVALID);
     });
   });
-
-  it('a state is worth nothing changed, to other arguments, or a second time', async () => {
-    await using agent = await connectModern(gateway.url, client);
-    const params = { name: 'up.ask', arguments: { kind: 'elicitation' } };
-    const { result } = await agent.request('tools/call', params);
-    expect(result).toMatchObject({ resultType: 'input_required' });
-    const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
-    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, ELICITED]));
-    const retry = { ...params, inputResponses, requestState };
-    const changed = await agent.request('tools/call', { ...retry, requestState: `${requestState}A` });
-    expect(changed.error?.code).toBe(-32602);
-    const elsewhere = await agent.request('tools/call', { ...retry, arguments: { kind: 'roots' } });
-    expect(elsewhere.error?.code).toBe(-32602);
-    expect((await agent.request('tools/call', retry)).result).toMatchObject({ resultType: 'complete' });
-    const again = await agent.request('tools/call', retry);
-    expect(again.error?.code ?? again.result?.['resultType']).toBe(era === 'modern' ? 'complete' : -32602);
-  });
-});
-
-it('what is missing in the answers is asked again, and what was not asked is ignored', async () => {
-  await using up = await startStdioUpstream({ id: 'up', era: 'legacy', tools: ['ask'] });
-  await using gateway = await startGateway({ upstreams: { up: { ...up.config, isolation: 'user' } } });
-  await using agent = await connectModern(gateway.url, client);
-  const params = { name: 'up.ask', arguments: { kind: 'elicitation' } };
-  const first = (await agent.request('tools/call', params)).result as unknown as Unfinished;
-  const inputResponses = { nobody_asked: ELICITED };
-  const second = (
-    await agent.request('tools/call', { ...params, inputResponses, requestState: first.requestState })
-  ).result as unknown as Unfinished;
-  expect(second.inputRequests).toEqual(first.inputRequests);
-  expect(second.requestState).not.toBe(first.requestState);
-  const answers = Object.fromEntries(Object.keys(second.inputRequests).map((key) => [key, ELICITED]));
-  const last = await agent.request('tools/call', {
-    ...params,
-    inputResponses: answers,
-    requestState: second.requestState,
-  });
-  expect(last.result).toMatchObject({ structuredContent: { answers: [{ result: ELICITED }] } });
-});
-
-it('calls that wait for answers are bounded for each user, and cancelled upstream when they lapse', async () => {
-  await using up = await startStdioUpstream({ id: 'up', era: 'legacy', tools: ['ask'] });
-  await using gateway = await startGateway({
-    questions: { perPrincipal: 1, ttl: '1s' },
-    upstreams: { up: { ...up.config, isolation: 'user' } },
-  });
-  await using agent = await connectModern(gateway.url, client);
-  const params = { name: 'up.ask', arguments: { kind: 'elicitation' } };
-  const waiting = (await agent.request('tools/call', params)).result as unknown as Unfinished;
-  const refused = await agent.request('tools/call', params);
-  expect(refused.result).toMatchObject({ isError: true });
-  await up.untilReceived('notifications/cancelled', undefined, { times: 2 });
-  const late = await agent.request('tools/call', {
-    ...params,
-    inputResponses: {},
-    requestState: waiting.requestState,
-  });
-  expect(late.error?.code).toBe(-32602);
 });
 
 it('C-067: on a shared connection nobody is asked, and the server goes on at once', async () => {
@@ -151,7 +262,7 @@ it('C-067: on a shared connection nobody is asked, and the server goes on at onc
 });
 
 interface Unfinished {
-  readonly inputRequests: object;
+  readonly inputRequests: JsonObject;
   readonly requestState: string;
 }
 

@@ -313,6 +313,34 @@ describe('DELETE', () => {
   });
 });
 
+describe('a request that is still being served when its session ends', () => {
+  it('begins nothing more for it: no resource is watched for nobody', async () => {
+    const resources = [{ uri: 'note://x' }, { uri: 'note://y' }];
+    await using up = await startHttpUpstream({
+      id: 'up',
+      era: 'legacy',
+      resources,
+      capabilities: { resources: { subscribe: true } },
+    });
+    const fault = { on: 'initialize', do: { hold: 'connect' } };
+    await using late = await startHttpUpstream({ id: 'late', era: 'legacy', faults: [fault] });
+    const config = { lists: { firstWait: '1m' }, upstreams: { up: up.config, late: late.config } };
+    await using gateway = await startGateway(config);
+    await late.untilReceived('initialize');
+    const gone = await connectLegacy(gateway.url);
+    // It waits for the server that may own it and is still connecting.
+    const subscribing = gone.begin('resources/subscribe', { uri: 'note://x' });
+    await using staying = await connectLegacy(gateway.url);
+    const other = staying.begin('resources/subscribe', { uri: 'note://y' });
+    await expect.poll(() => gateway.gateway.fleet.isPending('up')).toBe(false);
+    await gone.http('DELETE').done;
+    await late.release('connect');
+    await Promise.all([subscribing.done, other.done]);
+    const { params } = await up.untilReceived('resources/subscribe');
+    expect(params).toMatchObject({ uri: 'note://y' });
+  });
+});
+
 describe('an upstream that closes a stream of its own before the result', () => {
   it('changes nothing for the client', async () => {
     await using here = await scene({}, {}, { era: 'legacy', http: { eventIds: true, retry: 1 } });

@@ -262,6 +262,31 @@ describe('the settings of the HTTP+SSE front', () => {
   });
 });
 
+describe('the session of an HTTP+SSE client', () => {
+  it('lives as long as its stream, not as long as an id of a session would', async () => {
+    await using gateway = await startGateway({ upstreams: {}, ...ON, sessions: { maxAge: '1ms' } });
+    await using agent = await connectSse(`${gateway.origin}/sse`, {});
+    expect(await agent.ask('late', 'ping')).toMatchObject({ result: {} });
+  });
+
+  it('is over with a shutdown, but not before what it asked for is answered', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: ['slow'] });
+    const gateway = await startGateway({ upstreams: { up: up.config }, ...ON });
+    await gateway.gateway.settled();
+    await using agent = await connectSse(`${gateway.origin}/sse`, {});
+    const answered = agent.ask('slow', 'tools/call', { name: 'up.slow', arguments: {} });
+    await up.untilReceived('tools/call');
+    const closed = gateway.close();
+    await expect
+      .poll(() => fetch(`${gateway.origin}/healthz`).then(({ status }) => status, String))
+      .not.toBe(200);
+    await up.release('slow');
+    expect(await answered).toMatchObject({ result: { structuredContent: { done: true } } });
+    await agent.ended;
+    await closed;
+  });
+});
+
 describe.each(['v1', 'v2-auto', 'v2-legacy'] as const)(
   'the client of the SDK, %s, over HTTP+SSE,',
   (label) => {

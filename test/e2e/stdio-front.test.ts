@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -281,7 +281,7 @@ describe('a client that no longer reads', () => {
   it('is asked for no more until it has read, so that nothing piles up', async () => {
     await using gateway = await startGateway({ upstreams: {} });
     const [input, output] = [new PassThrough(), new PassThrough({ encoding: 'utf8' })];
-    const client = gateway.gateway.stdio({ input, output });
+    const client = await gateway.gateway.stdio({ input, output });
     input.write(lines);
     await expect.poll(() => input.isPaused()).toBe(true);
     let answers = 0;
@@ -290,6 +290,30 @@ describe('a client that no longer reads', () => {
     });
     await expect.poll(() => answers).toBe(500);
     input.end();
+    await client.ended;
+    await client.close(0, new AbortController().signal);
+  });
+
+  it('is waited for when it reads slowly, however much it asks: nothing is lost, and it is not cut', async () => {
+    await using gateway = await startGateway({ upstreams: {}, streams: { bufferBytes: '32KiB' } });
+    const pieces = 30;
+    const asks = async function* () {
+      for (let piece = 0; piece < pieces; piece += 1) {
+        yield Buffer.from(lines);
+        // A pipe does not bring all at once either.
+        await new Promise(setImmediate);
+      }
+    };
+    const [input, output] = [Readable.from(asks()), new PassThrough()];
+    const client = await gateway.gateway.stdio({ input, output });
+    let answers = 0;
+    const read = () => {
+      const bytes: Buffer | null = output.read(Math.min(16_384, output.readableLength));
+      answers += bytes?.filter((byte) => byte === 0x0a).length ?? 0;
+      return answers;
+    };
+    await expect.poll(() => input.isPaused()).toBe(true);
+    await expect.poll(read, { interval: 1 }).toBe(500 * pieces);
     await client.ended;
     await client.close(0, new AbortController().signal);
   });
@@ -319,7 +343,14 @@ describe('the command line', () => {
       greet: false,
     });
     expect(await wrong.exit).toBe(2);
-    expect(wrong.stderr()).toContain('"down"');
+    expect(wrong.stderr()).toContain('no upstream "down"');
+    const resting = { upstreams: { up: { ...up.config, enabled: false } } };
+    await using off = await connectPipe(await patchbay(resting, '--upstream', 'up'), {
+      era: 'modern',
+      greet: false,
+    });
+    expect(await off.exit).toBe(2);
+    expect(off.stderr()).toContain('"up" is switched off');
   });
 });
 
@@ -361,6 +392,13 @@ describe('a legacy client over a pipe', () => {
       .split('\n')
       .find((each) => each.startsWith('['));
     expect((JSON.parse(line ?? '[]') as { id: string }[]).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+});
+
+describe('the session of a legacy client over a pipe', () => {
+  it('lives as long as the process, not as long as an id of a session would', async () => {
+    await using here = await scene({ era: 'legacy' }, {}, { sessions: { maxAge: '1ms' } });
+    expect((await here.agent.names()).length).toBe(4);
   });
 });
 

@@ -75,6 +75,17 @@ describe.each(FILLINGS)('C-076: updates of resources of a $era upstream over $ca
     expect(bystander.count((message) => message.method === 'notifications/resources/updated')).toBe(0);
   });
 
+  it('are acknowledged as far as they are honoured, and so are the lists', async () => {
+    const everything = { tools: true, prompts: true, resources: true };
+    await using all = await modern.listen({ ...everything, uris: [Y, 'u1://nowhere', 'u2://z'] });
+    expect(all.acknowledged?.['notifications']).toEqual({
+      resourcesListChanged: true,
+      resourceSubscriptions: [Y],
+    });
+    await using none = await modern.listen({ tools: true, uris: ['u1://nowhere'] });
+    expect(none.acknowledged?.['notifications']).toEqual({});
+  });
+
   it('end upstream when the last watcher has gone', async () => {
     await legacy.result('resources/unsubscribe', { uri: X });
     await expect.poll(() => subscribed(up)).toEqual([]);

@@ -72,7 +72,7 @@ describe('the published schema agrees with the loader', () => {
     'listen: {port: 65536}',
     'listen: {port: "80"}',
     'auth: {allowAnonymous: "true"}',
-    'auth: {mode: keys}',
+    'auth: {mode: key}',
     'changes: {debounce: 5x}',
     'changes: {debounce: -1}',
     'sealingKey: short',

@@ -48,17 +48,20 @@ export function cliPage(): string {
     const [, lines = ''] = printed.split('\nExamples:\n');
     return lines.replaceAll(/^ {2}/gm, '').trim();
   };
-  const sections = program.commands.map((command) => section(command, examplesOf(command)));
+  const sections = program.commands
+    .flatMap((command) => (command.commands.length === 0 ? [command] : command.commands))
+    .map((command) => section(command, examplesOf(command)));
   const globals = `## Options of every command\n\nThey may stand before the command or after it.\n\n${optionTable(program.options.filter((option) => option.attributeName() !== 'version'))}`;
   return [INTRO, globals, ...sections].join('\n');
 }
 
 function section(command: Command, examples: string): string {
-  const { registeredArguments: args } = command;
+  const { registeredArguments: args, parent } = command;
+  const name = parent?.parent === null ? command.name() : `${parent?.name()} ${command.name()}`;
   return [
-    `## \`${command.name()}\`\n`,
+    `## \`${name}\`\n`,
     `${command.description()}\n`,
-    `\`\`\`sh\npatchbay ${command.name()} ${command.usage()}\n\`\`\`\n`,
+    `\`\`\`sh\npatchbay ${name} ${command.usage()}\n\`\`\`\n`,
     ...(args.length === 0 ? [] : [argumentTable(args)]),
     optionTable(command.options),
     `\`\`\`sh\n${examples}\n\`\`\`\n`,

@@ -12,7 +12,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 type Json = Record<string, unknown>;
 
 const REFERENCE = '\\$\\{';
-const OURS = ['unit', 'derived', 'format', 'required'];
+const OURS = ['unit', 'derived', 'format', 'required', 'perUser'];
 
 /** The JSON Schema that editors use. Draft 7 is what YAML language servers support best. */
 function schemaFile(): string {
@@ -84,10 +84,13 @@ function docPage(): string {
 
 function keyTables(): string {
   const children = Object.entries<TSchema>(SETTINGS.properties);
-  const single = children.filter(([, child]) => !Type.IsObject(child) && !Type.IsRecord(child));
-  const sections = children.flatMap(([key, child]) =>
-    Type.IsObject(child) ? [`## \`${key}\`\n\n${rulesOf(child).description}\n\n${table(rows(child))}`] : [],
-  );
+  const single = children.filter(([key, child]) => key !== 'upstreams' && inner(child) === undefined);
+  const sections = children.flatMap(([key, child]) => {
+    const inside = key === 'upstreams' ? undefined : inner(child);
+    return inside === undefined
+      ? []
+      : [`## \`${key}\`\n\n${rulesOf(child).description}\n\n${table(rows(inside.section, inside.mark))}`];
+  });
   return [`## At the top\n\n${table(single.map(row))}`, ...sections, upstreamTables()].join('\n');
 }
 
@@ -108,9 +111,28 @@ function upstreamTables(): string {
 }
 
 function rows(section: TObject, before = ''): string[] {
-  return Object.entries<TSchema>(section.properties).flatMap(([key, child]) =>
-    Type.IsObject(child) ? rows(child, `${before}${key}.`) : [row([`${before}${key}`, child])],
-  );
+  return Object.entries<TSchema>(section.properties).flatMap(([key, child]) => {
+    const inside = inner(child);
+    if (inside === undefined) {
+      return [row([`${before}${key}`, child])];
+    }
+    const own =
+      inside.mark === '' || rulesOf(child).description === undefined ? [] : [row([`${before}${key}`, child])];
+    const dot = inside.mark === '' ? '.' : '';
+    return [...own, ...rows(inside.section, `${before}${key}${dot}${inside.mark}`)];
+  });
+}
+
+/** The section that a value is made of, and how its keys are written: `[].` in a list, `.<name>.` under names. */
+function inner(schema: TSchema): { readonly section: TObject; readonly mark: string } | undefined {
+  if (Type.IsObject(schema)) {
+    return { section: schema, mark: '' };
+  }
+  if (Type.IsArray(schema) && Type.IsObject(schema.items)) {
+    return { section: schema.items, mark: '[].' };
+  }
+  const value: TSchema | undefined = Type.IsRecord(schema) ? Type.RecordValue(schema) : undefined;
+  return value !== undefined && Type.IsObject(value) ? { section: value, mark: '.<name>.' } : undefined;
 }
 
 function row([key, schema]: readonly [string, TSchema]): string {
@@ -129,11 +151,15 @@ function typeText(schema: TSchema): string {
   if (choices !== undefined) {
     return choices.map((choice) => `\`${choice}\``).join(', ');
   }
+  if (inner(schema) !== undefined) {
+    return Type.IsArray(schema) ? 'list of mappings' : 'mapping of mappings';
+  }
   if (Type.IsInteger(schema)) {
     return maximum === undefined ? `number from ${minimum}` : `number from ${minimum} to ${maximum}`;
   }
   if (Type.IsArray(schema)) {
-    return 'list of texts';
+    const words: TSchema = schema.items;
+    return rulesOf(words).enum === undefined ? 'list of texts' : `list of ${typeText(words)}`;
   }
   if (Type.IsRecord(schema)) {
     return 'mapping of texts';

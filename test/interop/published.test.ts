@@ -31,7 +31,9 @@ describe.skipIf(python === undefined)('published servers', () => {
     const commands = { time: ['--local-timezone', 'UTC'], git: ['--repository', repository] };
     const entries = PUBLISHED.map(({ id, sdk, name }) => {
       const args = ['-m', `mcp_server_${name}`, ...commands[name]];
-      return [id, { command: python?.[sdk], args, timeouts: { connect: '60s', probe: '60s' } }];
+      // `-m` looks in the working folder first, which is one that everybody writes to.
+      const env = { PYTHONSAFEPATH: '1' };
+      return [id, { command: python?.[sdk], args, env, timeouts: { connect: '60s', probe: '60s' } }];
     });
     gateway = await startGateway({ upstreams: Object.fromEntries(entries) });
     await gateway.gateway.settled();

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ANONYMOUS } from '../../../src/access/principal.ts';
 import { SILENT } from '../../../src/base/log.ts';
-import { Store, type StoreOptions, type Swap } from '../../../src/catalog/store.ts';
+import type { Caller } from '../../../src/catalog/scoping.ts';
+import type { Swap } from '../../../src/catalog/snapshot.ts';
+import { Store, type StoreOptions } from '../../../src/catalog/store.ts';
 import type { Kind } from '../../../src/protocol/model.ts';
 import { list, tool } from './parts.ts';
 import { createTimeline, settle, type Timeline } from './timeline.ts';
@@ -14,7 +17,7 @@ class Upstreams {
   readonly reads: string[] = [];
   #held: (() => void)[] | undefined;
 
-  readonly read: StoreOptions['read'] = async (upstream, kind) => {
+  readonly read: StoreOptions<Caller>['read'] = async (upstream, kind) => {
     this.reads.push(`${upstream} ${kind}`);
     if (this.#held !== undefined) {
       await new Promise<void>((resolve) => this.#held?.push(resolve));
@@ -43,7 +46,7 @@ let time: Timeline;
 let upstreams: Upstreams;
 let swaps: Swap[];
 
-function createStore(more: Partial<StoreOptions> = {}): Store {
+function createStore(more: Partial<StoreOptions<Caller>> = {}): Store {
   return new Store({
     order: () => ['a', 'b', 'c'],
     naming: { separator: '.', maxLength: 128 },
@@ -373,14 +376,13 @@ describe('catalogs over time', () => {
       revisions.push(store.current.revision);
       await time.advance(DEBOUNCE);
     }
-    expect(revisions.map((revision) => store.byRevision(revision)?.entries.tools[0]?.original)).toEqual([
-      undefined,
-      ...Array.from({ length: 9 }, (_, index) => `v${index + 1}`),
-    ]);
+    expect(
+      revisions.map((revision) => store.byRevision(revision, ANONYMOUS)?.entries.tools[0]?.original),
+    ).toEqual([undefined, ...Array.from({ length: 9 }, (_, index) => `v${index + 1}`)]);
     await time.advance(5 * 60_000);
-    expect(store.byRevision(revisions[8] ?? '')).toBeUndefined();
-    expect(store.byRevision(revisions[9] ?? '')).toBe(store.current);
-    expect(store.byRevision('')).toBeUndefined();
+    expect(store.byRevision(revisions[8] ?? '', ANONYMOUS)).toBeUndefined();
+    expect(store.byRevision(revisions[9] ?? '', ANONYMOUS)).toBe(store.current);
+    expect(store.byRevision('', ANONYMOUS)).toBeUndefined();
   });
 
   it('C-004: another naming is one rebuild and one notice; an upstream out of the configuration is left out', async () => {

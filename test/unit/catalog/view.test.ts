@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Subject } from '../../../src/access/policy.ts';
 import { buildCatalog } from '../../../src/catalog/snapshot.ts';
 import { viewOf } from '../../../src/catalog/view.ts';
 import { part, resource, template, tool } from './parts.ts';
@@ -99,5 +100,56 @@ describe('viewOf', () => {
     expect(viewOf(same, { style: 'dotted' })).toBe(view);
     expect(view.list('tools')).toBe(view.list('tools'));
     expect(viewOf(catalog, { style: 'strict' })).not.toBe(view);
+  });
+
+  it('through a sight: what it does not show is in no list and under no name or URI; names stay those of the whole', () => {
+    const sight = {
+      key: 'tickets only',
+      shows: ({ upstream, original }: Subject) => upstream === 'tickets' || original === 'x://1',
+    };
+    const view = viewOf(catalog, { style: 'dotted' }, sight);
+    expect(items(view, 'tools').map((item) => item['name'])).toEqual(['tickets.open']);
+    expect(items(view, 'resources').map((item) => item['uri'])).toEqual(['x://1', 'ui://tickets!w']);
+    expect(items(view, 'templates').map((item) => item['uriTemplate'])).toEqual(['db://tickets!{x}']);
+    expect(view.list('prompts')).toEqual([]);
+    expect(view.find('tools', 'files.read')).toBeUndefined();
+    expect(view.find('tools', 'files__read')).toBeUndefined();
+    expect(view.find('prompts', 'files.ask')).toBeUndefined();
+    expect(view.find('tools', 'tickets__open')?.original).toBe('open');
+    expect(view.resource('ui://w')).toBeUndefined();
+    expect(view.resource('db://5')).toBeUndefined();
+    expect(view.resource('x://1')?.upstream).toBe('files');
+    expect(view.resource('ui://tickets!w')).toEqual({ upstream: 'tickets', uri: 'ui://w' });
+  });
+
+  it('the bare style asks the sight about any URI', () => {
+    const sight = { key: 'no secrets', shows: ({ original }: Subject) => !original.includes('secret') };
+    const view = viewOf(catalog, { style: 'bare', upstream: 'files' }, sight);
+    expect(view.resource('file:///anything')?.upstream).toBe('files');
+    expect(view.resource('file:///secret')).toBeUndefined();
+  });
+
+  it('views of one style share what they list, and one key is one view', () => {
+    const all = { shows: () => true };
+    const one = viewOf(catalog, { style: 'dotted' }, { key: '1', ...all });
+    const other = viewOf(catalog, { style: 'dotted' }, { key: '2', ...all });
+    expect(one).not.toBe(other);
+    expect(viewOf(catalog, { style: 'dotted' }, { key: '1', ...all })).toBe(one);
+    expect(viewOf(catalog, { style: 'strict' }, { key: '1', ...all })).not.toBe(one);
+    expect(one.list('tools')[0]).toBe(other.list('tools')[0]);
+    expect(one.list('tools')[0]).toBe(viewOf(catalog, { style: 'dotted' }).list('tools')[0]);
+  });
+
+  it('of more sets of rights than are kept ready each still sees its own', () => {
+    const sightOf = (at: number) => ({
+      key: `k${at}`,
+      shows: ({ upstream }: Subject) => (upstream === 'files') === (at % 2 === 0),
+    });
+    for (let at = 0; at < 600; at += 1) {
+      const expected = at % 2 === 0 ? ['files.read'] : ['tickets.open'];
+      const view = viewOf(catalog, { style: 'dotted' }, sightOf(at));
+      expect(items(view, 'tools').map((item) => item['name'])).toEqual(expected);
+    }
+    expect(items(viewOf(catalog, { style: 'dotted' }, sightOf(0)), 'tools')[0]?.['name']).toBe('files.read');
   });
 });

@@ -16,11 +16,18 @@ const program = buildProgram(
   nowhere,
 );
 
+/** Each command that does something, with the words it is called by. */
+const commands = program.commands.flatMap((command) =>
+  command.commands.length === 0
+    ? [[command.name(), command] as const]
+    : command.commands.map((inner) => [`${command.name()} ${inner.name()}`, inner] as const),
+);
+
 describe('help', () => {
-  it.each(program.commands.map((command) => [command.name(), command] as const))(
+  it.each(commands)(
     'patchbay %s --help names every option and argument, and has an example',
     async (name, command) => {
-      const { code, stdout, stderr } = await run([name, '--help']);
+      const { code, stdout, stderr } = await run([...name.split(' '), '--help']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       const options = [...command.options, ...program.options].map(({ flags }) => flags);
       const args = command.registeredArguments.map((argument) => argument.description);
@@ -51,6 +58,9 @@ describe('wrong usage', () => {
     [['check', '--jsn'], 'Did you mean --json?'],
     [['check', 'x'], 'too many arguments'],
     [['call'], "missing required argument 'name'"],
+    [['keys', 'new'], "missing required argument 'id'"],
+    [['keys', 'new', ' '], 'the id must not be empty'],
+    [['keys', 'new', 'ann', '--groups', 'a,,b'], 'Give names with commas between.'],
     [['tools', '--names', 'fancy'], 'Allowed choices are dotted, strict.'],
     [['check', '--port', '70000'], 'A port is a number from 0 to 65535.'],
     [['check', '--log-level', 'loud'], 'Allowed choices are trace, '],

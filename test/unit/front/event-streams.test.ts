@@ -5,8 +5,9 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SILENT } from '../../../src/base/log.ts';
 import { Backlog } from '../../../src/front/backlog.ts';
-import { type ReplayRules, Replays } from '../../../src/front/replay.ts';
+import { ReplayBudget, type ReplayRules, Replays } from '../../../src/front/replay.ts';
 import { SseStream } from '../../../src/front/sse-stream.ts';
+import { overSignal } from '../../../src/front/visit.ts';
 
 const server = createServer((_request, response) => server.emit('opened', response));
 beforeAll(async () => {
@@ -38,7 +39,7 @@ async function open(bufferBytes = 1_000_000) {
     }
     return all;
   };
-  return { stream, text, leave: () => request.destroy() };
+  return { stream, text, response, leave: () => request.destroy() };
 }
 
 const RULES: ReplayRules = {
@@ -47,6 +48,7 @@ const RULES: ReplayRules = {
   resumeFor: 60_000,
   primes: false,
 };
+const replaysWith = (rules: ReplayRules, budget = new ReplayBudget()) => new Replays(rules, budget);
 const said = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => data);
 const ids = (text: string) => [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id ?? '');
 
@@ -145,9 +147,20 @@ describe('an event stream', () => {
   });
 });
 
+describe('a signal of the end of a connection', () => {
+  it('comes when the client leaves, and has come where it left before anybody asked', async () => {
+    const { leave, response } = await open();
+    const signal = overSignal(response);
+    expect(signal.aborted).toBe(false);
+    leave();
+    await expect.poll(() => signal.aborted).toBe(true);
+    expect(overSignal(response).aborted).toBe(true);
+  });
+});
+
 describe('what is kept of the streams of a session', () => {
   it('is bounded in number and bytes over all of them, the oldest goes first, the newest never', async () => {
-    const replays = new Replays(RULES);
+    const replays = replaysWith(RULES);
     const [one, two] = [replays.open(), replays.open()];
     for (const json of ['1', '2', '3']) {
       one.send(json);
@@ -167,7 +180,7 @@ describe('what is kept of the streams of a session', () => {
   });
 
   it('is forgotten with a stream that has ended, once all of it was dropped', () => {
-    const replays = new Replays(RULES);
+    const replays = replaysWith(RULES);
     const [over, running] = [replays.open(), replays.open()];
     over.send('1');
     over.end();
@@ -179,8 +192,37 @@ describe('what is kept of the streams of a session', () => {
     expect(replays.find(`${running.id}.1`)).toMatchObject({ number: 1 });
   });
 
+  it('is nothing where nothing was sent: such a stream is forgotten with its end', () => {
+    const replays = replaysWith(RULES);
+    const silent = replays.open();
+    expect(replays.find(`${silent.id}.0`)).toBeDefined();
+    silent.end();
+    expect(replays.find(`${silent.id}.0`)).toBeUndefined();
+  });
+
+  it('is bounded over all sessions: the one that was silent longest gives first, the one that sends never', () => {
+    const budget = new ReplayBudget();
+    const sessions = Array.from({ length: 70 }, () => replaysWith(RULES, budget));
+    const streams = sessions.map((replays) => replays.open());
+    const piece = 'x'.repeat(RULES.replayBytes / 2);
+    for (const stream of streams) {
+      stream.send(piece);
+      stream.send(piece);
+    }
+    // Six of the seventy are too many.
+    expect(budget.bytes).toBe(64 * RULES.replayBytes);
+    expect(streams.map(({ kept }) => kept.length)).toEqual([...Array(6).fill(0), ...Array(64).fill(2)]);
+    const large = 'x'.repeat(100 * RULES.replayBytes);
+    streams[3]?.send(large);
+    expect(streams.flatMap(({ kept }) => kept.map(({ json }) => json))).toEqual([large]);
+    for (const replays of sessions) {
+      replays.close();
+    }
+    expect(budget.bytes).toBe(0);
+  });
+
   it('is found by the ids that were given out, and by no other', async () => {
-    const replays = new Replays({ ...RULES, primes: true });
+    const replays = replaysWith({ ...RULES, primes: true });
     const { stream, text } = await open();
     const resumable = replays.open();
     resumable.begin(stream);
@@ -192,11 +234,11 @@ describe('what is kept of the streams of a session', () => {
     for (const other of [`${resumable.id}.2`, `${resumable.id}.-1`, resumable.id, `${id}x`, '']) {
       expect(replays.find(other)).toBeUndefined();
     }
-    expect(new Replays(RULES).find(given[1] ?? '')).toBeUndefined();
+    expect(replaysWith(RULES).find(given[1] ?? '')).toBeUndefined();
   });
 
   it('comes all at once, together no more than one message to a slow reader', async () => {
-    const replays = new Replays({ ...RULES, replayEvents: 1_000, replayBytes: 10_000_000 });
+    const replays = replaysWith({ ...RULES, replayEvents: 1_000, replayBytes: 10_000_000 });
     const resumable = replays.open();
     const piece = JSON.stringify('x'.repeat(50_000));
     for (let sent = 0; sent < 100; sent += 1) {
@@ -211,7 +253,7 @@ describe('what is kept of the streams of a session', () => {
 
 describe('a stream that nobody is connected to', () => {
   it('is given up after a while where it belongs to no call, and a call goes on', async () => {
-    const replays = new Replays({ ...RULES, resumeFor: 1 });
+    const replays = replaysWith({ ...RULES, resumeFor: 1 });
     let lapsed = 0;
     const own = replays.open(() => {
       lapsed += 1;
@@ -234,7 +276,7 @@ describe('a stream that nobody is connected to', () => {
   });
 
   it('is not given up when it is taken up again in time, by a connection that then is the only one', async () => {
-    const replays = new Replays(RULES);
+    const replays = replaysWith(RULES);
     const own = replays.open(() => {});
     const [before, after] = [await open(), await open()];
     own.begin(before.stream);
@@ -247,7 +289,7 @@ describe('a stream that nobody is connected to', () => {
   });
 
   it('is given up with its session', async () => {
-    const replays = new Replays(RULES);
+    const replays = replaysWith(RULES);
     const { stream, text } = await open();
     const call = replays.open();
     call.begin(stream);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS, type Principal } from '../../../src/access/principal.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
 import { cancel, track } from '../../../src/front/calls.ts';
-import { Sessions } from '../../../src/front/sessions.ts';
+import { beginCall, Sessions } from '../../../src/front/sessions.ts';
 
 const settings = { idle: 1_000, maxAge: 60_000, max: 3 };
 const sealer = createSealer(randomBytes(32));
@@ -55,6 +55,16 @@ describe('session ids', () => {
     expect(sessions.open(id, ANONYMOUS, 'default')).toBeUndefined();
   });
 
+  it('that have ended are not remembered without end', () => {
+    const sessions = new Sessions(sealer, settings);
+    const ids = Array.from({ length: 10 * settings.max + 1 }, () => sessions.create(about));
+    for (const id of ids) {
+      sessions.end(sessions.open(id, ANONYMOUS, 'default')!);
+    }
+    expect(ids.slice(1).some((id) => sessions.open(id, ANONYMOUS, 'default'))).toBe(false);
+    expect(sessions.open(ids[0]!, ANONYMOUS, 'default')).toBeDefined();
+  });
+
   it('keep only the names of capabilities too long for a header', () => {
     const sessions = new Sessions(sealer, settings);
     const capabilities = {
@@ -80,15 +90,18 @@ describe('C-087: what is open for sessions', () => {
     expect(sessions.open(id, ANONYMOUS, 'default')).toBeDefined();
   });
 
-  it('is not forgotten while a call runs', () => {
+  it('is not forgotten while a call runs, and for a while after it', () => {
     vi.useFakeTimers();
     const sessions = new Sessions(sealer, settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
-    const done = track(session.live.calls, 0, new AbortController());
+    const done = beginCall(session, 0, new AbortController());
     vi.advanceTimersByTime(settings.idle + 1);
     sessions.sweep();
     expect(sessions.size).toBe(1);
     done();
+    sessions.sweep();
+    expect(sessions.size).toBe(1);
+    vi.advanceTimersByTime(settings.idle + 1);
     sessions.sweep();
     expect(sessions.size).toBe(0);
   });
@@ -101,6 +114,41 @@ describe('C-087: what is open for sessions', () => {
     }
     expect(sessions.size).toBe(settings.max);
     expect(sessions.open(ids[0]!, ANONYMOUS, 'default')).toBeDefined();
+  });
+});
+
+describe('what makes room', () => {
+  const outlet = { connected: true, send: () => true, end: () => {} };
+
+  it('is a session that nobody listens to, even where one that listens was quiet for longer', () => {
+    const sessions = new Sessions(sealer, settings);
+    const open = () => sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
+    const listening = open();
+    listening.live.outlets.add(outlet);
+    const quiet = open();
+    open();
+    open();
+    expect([listening, quiet].map(({ live }) => live.over)).toEqual([false, true]);
+  });
+
+  it('is one that listens where all do', () => {
+    const sessions = new Sessions(sealer, settings);
+    const all = Array.from({ length: settings.max + 1 }, () => {
+      const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
+      session.live.outlets.add(outlet);
+      return session;
+    });
+    expect(all.map(({ live }) => live.over)).toEqual([true, false, false, false]);
+  });
+
+  it('is never a session of one connection, which ends with that and leaves nothing', () => {
+    const sessions = new Sessions(sealer, settings);
+    const attached = sessions.attached(about);
+    expect([attached, sessions.size]).toMatchObject([{ version: about.version }, 0]);
+    const call = new AbortController();
+    track(attached.live.calls, 0, call);
+    sessions.end(attached);
+    expect([attached.live.over, call.signal.aborted]).toEqual([true, true]);
   });
 });
 

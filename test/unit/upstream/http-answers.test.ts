@@ -9,13 +9,18 @@ import {
   httpUpstream,
   impatient,
   json,
+  NO_CREDENTIAL,
   opened,
   startHttpPeer,
 } from './transport-kit.ts';
 
 async function connect(peer: HttpPeer, changes: Parameters<typeof httpUpstream>[1] = {}) {
   const { transport, sink } = await opened(
-    createHttpTransport({ upstream: httpUpstream(peer.url, changes), log: SILENT }),
+    createHttpTransport({
+      upstream: httpUpstream(peer.url, changes),
+      credential: NO_CREDENTIAL,
+      log: SILENT,
+    }),
   );
   const call = (id: RpcId, method = 'x', params: Record<string, unknown> = {}) =>
     transport.send(request(id, method, params));

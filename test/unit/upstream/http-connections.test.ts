@@ -3,11 +3,19 @@ import { describe, expect, it, vi } from 'vitest';
 import { SILENT } from '../../../src/base/log.ts';
 import { type RpcId, request } from '../../../src/protocol/json-rpc.ts';
 import { createHttpTransport } from '../../../src/upstream/http.ts';
-import { answerTo, httpUpstream, json, opened, startHttpPeer, startSocketPeer } from './transport-kit.ts';
+import {
+  answerTo,
+  httpUpstream,
+  json,
+  NO_CREDENTIAL,
+  opened,
+  startHttpPeer,
+  startSocketPeer,
+} from './transport-kit.ts';
 
 async function connect(url: string, changes: Parameters<typeof httpUpstream>[1] = {}) {
   const { transport, sink } = await opened(
-    createHttpTransport({ upstream: httpUpstream(url, changes), log: SILENT }),
+    createHttpTransport({ upstream: httpUpstream(url, changes), credential: NO_CREDENTIAL, log: SILENT }),
   );
   const call = (id: RpcId, method = 'x') => transport.send(request(id, method, { secret: 'body' }));
   return { transport, sink, call };

@@ -9,6 +9,7 @@ import {
   type HttpPeer,
   httpUpstream,
   json,
+  NO_CREDENTIAL,
   opened,
   type Seen,
   startHttpPeer,
@@ -33,7 +34,11 @@ async function startSessions(respond: Respond = (seen, response) => json(respons
 
 async function connect(peer: HttpPeer, changes: Parameters<typeof httpUpstream>[1] = {}) {
   const { transport, sink } = await opened(
-    createHttpTransport({ upstream: httpUpstream(peer.url, changes), log: SILENT }),
+    createHttpTransport({
+      upstream: httpUpstream(peer.url, changes),
+      credential: NO_CREDENTIAL,
+      log: SILENT,
+    }),
   );
   const call = (id: RpcId, method = 'x') => transport.send(request(id, method));
   const initialize = async (id: RpcId) => {

@@ -10,13 +10,14 @@ import {
   type HttpPeer,
   httpUpstream,
   json,
+  NO_CREDENTIAL,
   opened,
   startHttpPeer,
 } from './transport-kit.ts';
 
 async function connect(peer: HttpPeer) {
   const { transport, sink } = await opened(
-    createHttpTransport({ upstream: httpUpstream(peer.url), log: SILENT }),
+    createHttpTransport({ upstream: httpUpstream(peer.url), credential: NO_CREDENTIAL, log: SILENT }),
   );
   const call = (id: RpcId, method = 'x') => transport.send(request(id, method));
   return { transport, sink, call };

@@ -9,6 +9,7 @@ import {
   event,
   httpUpstream,
   impatient,
+  NO_CREDENTIAL,
   opened,
   Recorder,
   type Seen,
@@ -56,7 +57,9 @@ async function startOldServer(
 
 async function connect(url: string) {
   const upstream = httpUpstream(url, { transport: 'sse', headers: { Authorization: 'Bearer t' } });
-  const { transport, sink } = await opened(createSseTransport({ upstream, log: SILENT }));
+  const { transport, sink } = await opened(
+    createSseTransport({ upstream, credential: NO_CREDENTIAL, log: SILENT }),
+  );
   const call = (id: RpcId, method = 'x') => transport.send(request(id, method));
   return { transport, sink, call };
 }
@@ -68,7 +71,7 @@ async function refused(respond: (response: ServerResponse, seen: Seen) => void, 
   const upstream = httpUpstream(peer.url, {
     timeouts: impatient(connectMs),
   });
-  const transport = createSseTransport({ upstream, log: SILENT });
+  const transport = createSseTransport({ upstream, credential: NO_CREDENTIAL, log: SILENT });
   const error = await transport.open(sink).then(
     () => undefined,
     (thrown: unknown) => thrown,

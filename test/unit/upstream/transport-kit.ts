@@ -5,6 +5,7 @@ import type { GatewayError } from '../../../src/base/errors.ts';
 import { createLog, type Log } from '../../../src/base/log.ts';
 import type { HttpUpstream, StdioUpstream } from '../../../src/config/settings.ts';
 import type { RpcId, RpcMessage } from '../../../src/protocol/json-rpc.ts';
+import type { Credential } from '../../../src/upstream/credentials.ts';
 import type { Transport, TransportSink } from '../../../src/upstream/transport.ts';
 
 /** Timeouts with a short one for connecting. */
@@ -105,14 +106,20 @@ const common = {
   isolation: 'shared',
   timeouts: { connect: 5_000, probe: 1_000, call: 60_000, idle: 300_000, total: 600_000 },
   limits: { concurrency: 16, queue: 256, maxMessageBytes: 1_048_576, connections: 32 },
-  cache: { ttl: 1_000, staleFor: 1_000 },
+  cache: { ttl: 1_000, staleFor: 1_000, scope: 'auto', trustPublic: false },
+  tools: { allow: ['*'], deny: [], rename: {}, describe: {}, annotate: {} },
+  trust: { annotations: false },
   restart: { base: 5, cap: 10 },
   stop: { grace: 3_000 },
 } as const;
 
 export function httpUpstream(url: string, changes: Partial<HttpUpstream> = {}): HttpUpstream {
-  return { ...common, kind: 'http', url, headers: {}, transport: 'auto', ...changes };
+  const credentials = { type: 'none' } as const;
+  return { ...common, kind: 'http', url, headers: {}, credentials, transport: 'auto', ...changes };
 }
+
+/** Of a server that asks for none. */
+export const NO_CREDENTIAL: Credential = { advice: '', headers: () => ({}), refused: () => false };
 
 export function stdioUpstream(
   command: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLineReader, KEPT } from '../../../src/upstream/line-reader.ts';
+import { createLineReader, KEPT } from '../../../src/base/line-reader.ts';
 
 function collect(maxBytes: number) {
   const lines: string[] = [];

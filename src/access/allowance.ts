@@ -1,0 +1,92 @@
+import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { GatewayError } from '../base/errors.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Principal } from './principal.ts';
+
+/** Window in which the requests of a burst are counted, in seconds. */
+const BURST_WINDOW_S = 10;
+/** When to come again where only the end of another request or stream can make room, in ms. */
+const SOON_MS = 1_000;
+
+type Bounds = Settings['limits']['perPrincipal'];
+
+/** What one principal may take of the gateway at once and in a second, so that nobody takes it all (0: no bound). */
+export class Allowance {
+  readonly #bounds: Bounds;
+  readonly #rate: BurstyRateLimiter | RateLimiterMemory | undefined;
+  readonly #requests = new Tally();
+  readonly #streams = new Tally();
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+    this.#rate = rateOf(bounds);
+  }
+
+  /**
+   * Takes a request of this principal. Resolves with how to give its place back when it is answered. Rejects with
+   * RATE_LIMITED and `data.retryAfterMs`.
+   */
+  async request({ key }: Principal): Promise<() => void> {
+    const leave = this.#requests.enter(key, this.#bounds.concurrency, 'Too many are under way at once.');
+    try {
+      await this.#rate?.consume(key);
+    } catch (thrown) {
+      leave();
+      throw thrown instanceof RateLimiterRes ? tooMany(thrown.msBeforeNext) : thrown;
+    }
+    return leave;
+  }
+
+  /** Takes a long-lived stream; returns how to give its place back. Throws RATE_LIMITED. */
+  stream({ key }: Principal): () => void {
+    return this.#streams.enter(key, this.#bounds.streams, 'Too many streams are open.');
+  }
+}
+
+/** Counts what is under way for each key; a key with nothing is forgotten. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  enter(key: string, most: number, detail: string): () => void {
+    const count = this.#counts.get(key) ?? 0;
+    if (most > 0 && count >= most) {
+      throw tooMany(SOON_MS, detail);
+    }
+    this.#counts.set(key, count + 1);
+    let inside = true;
+    return () => {
+      if (inside) {
+        inside = false;
+        this.#leave(key);
+      }
+    };
+  }
+
+  #leave(key: string): void {
+    const left = (this.#counts.get(key) ?? 1) - 1;
+    if (left === 0) {
+      this.#counts.delete(key);
+    } else {
+      this.#counts.set(key, left);
+    }
+  }
+}
+
+function rateOf({ requestsPerSecond, burst }: Bounds): BurstyRateLimiter | RateLimiterMemory | undefined {
+  if (requestsPerSecond === 0) {
+    return undefined;
+  }
+  const steady = new RateLimiterMemory({ keyPrefix: 'rate', points: requestsPerSecond, duration: 1 });
+  if (burst === 0) {
+    return steady;
+  }
+  const extra = new RateLimiterMemory({ keyPrefix: 'burst', points: burst, duration: BURST_WINDOW_S });
+  return new BurstyRateLimiter(steady, extra);
+}
+
+function tooMany(retryAfterMs: number, detail?: string): GatewayError {
+  return new GatewayError('RATE_LIMITED', {
+    data: { retryAfterMs },
+    ...(detail === undefined ? {} : { detail }),
+  });
+}

@@ -1,0 +1,53 @@
+import { GatewayError } from '../base/errors.ts';
+
+/** Every value of every header as it was sent, by lower-case name: nothing is joined and nothing dropped. */
+export type SentHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+
+export interface Credential {
+  readonly kind: 'bearer' | 'key';
+  readonly text: string;
+}
+
+/** Longest credential that is looked at, in bytes; what is longer is refused before anything is computed of it. */
+const LONGEST = 16_384;
+const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
+
+/**
+ * The one credential of a request: `Authorization: Bearer …` (RFC 6750, 2.1) or `X-API-Key`. Throws TOKEN_MISSING where
+ * there is none of either kind, TOKEN_INVALID for one that cannot be any, and CREDENTIALS_AMBIGUOUS for several: a
+ * proxy before the gateway may have judged another one than the gateway would.
+ */
+export function credentialOf(headers: SentHeaders): Credential {
+  const authorization = present(headers['authorization']);
+  const keys = present(headers['x-api-key']);
+  if (authorization.length + keys.length > 1) {
+    throw new GatewayError('CREDENTIALS_AMBIGUOUS');
+  }
+  const [key] = keys;
+  if (key !== undefined) {
+    return { kind: 'key', text: bounded(key) };
+  }
+  const [value] = authorization;
+  const [, scheme, text = ''] = AUTHORIZATION.exec(value ?? '') ?? [];
+  if (value !== undefined && scheme === undefined) {
+    throw new GatewayError('TOKEN_INVALID', { logged: 'malformed header' });
+  }
+  if (scheme?.toLowerCase() !== 'bearer' || text === '') {
+    throw new GatewayError('TOKEN_MISSING', scheme === undefined ? {} : { logged: 'no Bearer token' });
+  }
+  if (/\s/.test(text)) {
+    throw new GatewayError('TOKEN_INVALID', { logged: 'malformed header' });
+  }
+  return { kind: 'bearer', text: bounded(text) };
+}
+
+function present(values: readonly string[] | undefined): readonly string[] {
+  return (values ?? []).filter((value) => value !== '');
+}
+
+function bounded(text: string): string {
+  if (text.length > LONGEST) {
+    throw new GatewayError('TOKEN_INVALID', { logged: `longer than ${LONGEST} bytes` });
+  }
+  return text;
+}

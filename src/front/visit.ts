@@ -1,0 +1,101 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { challengeOf } from '../access/challenge.ts';
+import { type Endpoint, endpointOf, metadataUrl } from '../access/resource.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Standing } from './channel.ts';
+import { type EndpointRoute, entranceOf, requireEntrance } from './entrance.ts';
+import type { FrontOptions } from './front.ts';
+import { parseJson } from './inbound.ts';
+import { refuse } from './refusal.ts';
+
+/** One HTTP request of a client, let in: whose it is and where it came in are known. */
+export interface Visit extends Standing {
+  readonly front: FrontOptions;
+  readonly request: FastifyRequest<EndpointRoute>;
+  readonly reply: FastifyReply;
+  /** CORS headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The HTTP methods that are served here, as `Allow` names them. */
+  readonly allow: string;
+}
+
+type Serve = (here: Visit) => FastifyReply | Promise<FastifyReply>;
+
+interface Served {
+  readonly POST: Serve;
+  readonly GET: Serve;
+  readonly DELETE?: Serve;
+}
+
+const METHODS = ['POST', 'GET', 'DELETE', 'HEAD', 'PUT', 'PATCH'] as const satisfies readonly HTTPMethods[];
+
+/**
+ * The routes of clients at `path` and `path/<name>`. The one door: every request passes sign-in and the entrance here,
+ * before its body is read and whatever its method, so that a stranger learns nothing but how to sign in.
+ */
+export function clientRoutes(
+  server: FastifyInstance,
+  front: FrontOptions,
+  path: string,
+  served: Served,
+): void {
+  const handlers: Partial<Record<HTTPMethods, Serve>> = { ...served };
+  const allow = [...Object.keys(served), 'OPTIONS'].join(', ');
+  for (const url of [path, `${path}/:name`]) {
+    for (const method of METHODS) {
+      const serve = handlers[method] ?? notOffered;
+      server.route<EndpointRoute>({
+        method,
+        url,
+        onRequest: async (request) => {
+          const endpoint = endpointOf(path, request.params.name);
+          if (endpoint === undefined) {
+            throw new GatewayError('ENDPOINT_UNKNOWN');
+          }
+          request.challenge = (error) =>
+            challengeOf(error, front.settings.auth, metadataUrl(front.base(), endpoint));
+          request.standing = await standingOf(front, request, endpoint);
+        },
+        handler: (request, reply) =>
+          serve({ ...request.standing, front, request, reply, headers: request.corsHeaders, allow }),
+      });
+    }
+  }
+}
+
+/** Rejects with whatever sign-in refuses, then with ENDPOINT_UNKNOWN: what there is, is not for strangers to know. */
+async function standingOf(
+  front: FrontOptions,
+  request: FastifyRequest<EndpointRoute>,
+  endpoint: Endpoint,
+): Promise<Standing> {
+  const principal = await front.authenticate(request.raw.headersDistinct, endpoint);
+  const entrance = entranceOf(request, front.settings);
+  requireEntrance(entrance, front.accessOf(principal));
+  return { entrance, principal, log: request.log };
+}
+
+/** Answers 405. */
+export function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'>): FastifyReply {
+  reply.header('allow', allow);
+  return refuse(reply, new GatewayError('HTTP_METHOD_REFUSED'));
+}
+
+/** The JSON value of a body; throws TYPE_REFUSED where there is none, PARSE_FAILED where it is no JSON. */
+export function bodyOf({ request }: Pick<Visit, 'request'>): unknown {
+  if (!Buffer.isBuffer(request.body)) {
+    throw new GatewayError('TYPE_REFUSED');
+  }
+  return parseJson(request.body.toString('utf8'));
+}
+
+/** Aborts when the connection of a response is over; at once where it is over already. */
+export function overSignal(response: ServerResponse): AbortSignal {
+  const over = new AbortController();
+  if (response.destroyed) {
+    over.abort();
+  }
+  response.on('close', () => over.abort());
+  return over.signal;
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../base/json.ts';
+import { stringAt } from '../base/json.ts';
+import { pause } from '../base/time.ts';
+
+/** Longest wait for the server's word that a task is cancelled, in ms. */
+const CANCEL_MS = 5_000;
+
+export interface LegacyTaskOptions {
+  /** The call itself; `params` ask for a task. */
+  readonly create: (params: JsonObject) => Promise<JsonObject>;
+  /** The wait for its result, in which the server may ask questions. */
+  readonly result: (params: JsonObject) => Promise<JsonObject>;
+  readonly cancel: (params: JsonObject) => Promise<JsonObject>;
+}
+
+/**
+ * One call of a tool that runs only as a task, for a client whose era has no such tasks: makes the task and waits for its
+ * result (2025-11-25: basic/utilities/tasks). A task that is given up, or whose result does not come, is cancelled.
+ */
+export async function throughTask(params: JsonObject, options: LegacyTaskOptions): Promise<JsonObject> {
+  const created = await options.create({ ...params, task: {} });
+  const taskId = stringAt(created['task'], 'taskId');
+  if (taskId === undefined) {
+    return created;
+  }
+  return options.result({ taskId }).catch(async (thrown: unknown) => {
+    // Whether the server takes the word changes nothing for the client.
+    await Promise.race([Promise.allSettled([options.cancel({ taskId })]), pause(CANCEL_MS)]);
+    throw thrown;
+  });
+}

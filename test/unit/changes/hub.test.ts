@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { SILENT } from '../../../src/base/log.ts';
+import { buildCatalog, type Swap } from '../../../src/catalog/snapshot.ts';
+import { Hub } from '../../../src/changes/hub.ts';
+import { CHANGES } from '../../../src/protocol/model.ts';
+
+const catalog = buildCatalog([], { separator: '.', maxLength: 128 });
+
+function swapOf(owner: string | undefined): Swap {
+  return { before: catalog, after: catalog, changes: ['tools', 'prompts'], owner };
+}
+
+function createWorld() {
+  const hub = new Hub(SILENT);
+  const heard: string[] = [];
+  const listen = (principal: string, name = principal) =>
+    hub.subscribe({
+      principal,
+      wants: new Set(CHANGES),
+      sees: ({ changes }) => changes.filter((change) => change === 'tools'),
+      notify: (change) => {
+        heard.push(`${name} ${change}`);
+        if (name === 'broken') {
+          throw new Error('no reader');
+        }
+      },
+    });
+  return { hub, heard, listen };
+}
+
+describe('the hub', () => {
+  it('gives a swap of one principal to all of its listeners, and to no other', () => {
+    const { hub, heard, listen } = createWorld();
+    listen('ann', 'ann 1');
+    listen('ann', 'ann 2');
+    listen('bob');
+    hub.publish(swapOf('ann'));
+    hub.publish(swapOf('nobody'));
+    expect(heard).toEqual(['ann 1 tools', 'ann 2 tools']);
+  });
+
+  it('gives any other swap to all who see something of it', () => {
+    const { hub, heard, listen } = createWorld();
+    listen('ann');
+    listen('bob', 'broken');
+    listen('cec');
+    hub.publish(swapOf(undefined));
+    expect(heard).toEqual(['ann tools', 'broken tools', 'cec tools']);
+  });
+
+  it('tells nobody who has gone, and leaves the others of that principal alone', () => {
+    const { hub, heard, listen } = createWorld();
+    const stop = listen('ann', 'ann 1');
+    listen('ann', 'ann 2');
+    stop();
+    stop();
+    hub.publish(swapOf('ann'));
+    expect(heard).toEqual(['ann 2 tools']);
+    expect(hub.size).toBe(1);
+  });
+});
