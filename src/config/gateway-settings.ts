@@ -83,7 +83,7 @@ export const lists = section(
     ),
     firstWait: duration(
       '2s',
-      'Longest wait of a first list for upstreams that are still connecting; then what is there is served and the rest announced later.',
+      'Longest wait of a first list for upstreams that are still connecting, and for lists that are read for the calling user; then what is there is served and the rest announced later.',
     ),
   },
 );

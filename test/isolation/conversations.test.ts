@@ -143,6 +143,21 @@ describe('tasks', () => {
     await Promise.all(thieves.map(({ agent }) => agent[Symbol.asyncDispose]()));
   });
 
+  it('are unknown to their owner too, where nothing of their server is to be seen', async () => {
+    await using alice = await as('alice');
+    const taskId = await begin(alice);
+    for (const path of ['/team', '/old']) {
+      await using there = await world.as('alice', connectModern, path);
+      for (const method of METHODS) {
+        const answer = await ask(there, method, taskId);
+        expect(answer.error?.code).toBe(-32602);
+        expect(told(answer, taskId)).toBe(told(await ask(there, method, 'made-up'), 'made-up'));
+      }
+    }
+    await using near = await world.as('alice', connectModern, '/near');
+    expect((await ask(near, 'tasks/get', taskId)).result).toBeDefined();
+  });
+
   it('of two users with one id at their servers are two', async () => {
     for (const user of ['alice', 'bob'] as const) {
       await using agent = await as(user);

@@ -159,7 +159,6 @@ describe('cursors', () => {
       return String(nextCursor);
     };
 
-    // At `/mcp/team` Amy has the catalog, the entrance and the rights that Alice has: only who she is differs.
     it.each(['', '/team', '/near', '/mine'])('at /mcp%s are of no use to anybody else', async (path) => {
       await using alice = await world.as('alice', connect, path);
       const cursor = await first(alice);
@@ -203,6 +202,30 @@ describe('cursors', () => {
     expect(amy).toEqual(expect.arrayContaining(['team tool', 'mine tool']));
   });
 });
+
+describe.each(AGENTS)(
+  'of $era clients, where all have one catalog and only rules differ,',
+  ({ connect, era }) => {
+    it('cursors are of no use to anybody else, and lists nobody else’s to keep', async () => {
+      await using world = await startWorld(['team'], { config: { lists: { pageSize: 1 } } });
+      await using alice = await world.as('alice', connect);
+      const { nextCursor, cacheScope } = await alice.result('tools/list');
+      const cursor = String(nextCursor);
+      expect(cacheScope).toBe(era === 'modern' ? 'private' : undefined);
+      // Amy's rights are the same; who she is differs.
+      for (const thief of ['amy', 'bob'] as const) {
+        await using agent = await world.as(thief, connect);
+        const stolen = await agent.request('tools/list', { cursor });
+        expect(told(stolen, cursor)).toBe(
+          told(await agent.request('tools/list', { cursor: 'made up' }), 'made up'),
+        );
+        expect(stolen.error?.code).toBe(-32602);
+      }
+      expect(await alice.result('tools/list', { cursor })).toHaveProperty('tools');
+      world.sweep();
+    });
+  },
+);
 
 describe.each(AGENTS)('answers that a server calls private, for $era clients', ({ connect }) => {
   it('are read for each user, though all reach it with one identity', async () => {
@@ -261,6 +284,14 @@ describe.each(AGENTS)('answers that a server calls public, for $era clients', ({
     }
     const walks = USERS.map((user) => world.server('pub', user).count('tools/list'));
     expect(walks).toEqual([1, 0, 0]);
+    // Whom the server refuses sees nothing of it, not even what is everybody's.
+    const named = ({ 'x-user': user }: Record<string, unknown>) => (user === 'bob' ? 401 : String(user));
+    world.gate('pub').guardedBy(named);
+    await using bob = await world.as('bob', connect);
+    expect((await bob.call('pub.common')).result['isError']).toBe(true);
+    await expect.poll(() => bob.names()).not.toContain('pub.common');
+    await using alice = await world.as('alice', connect);
+    expect(await alice.names()).toContain('pub.common');
     world.sweep();
   });
 });

@@ -188,9 +188,7 @@ describe('a user whom a server refuses', () => {
     expect(refused.result['isError']).toBe(true);
     expect(refused.text).toContain(`[${id}]`);
     expect(foreignIn(refused.text, 'bob')).toEqual([]);
-    await expect
-      .poll(async () => (await alice.request('tools/list')).text)
-      .not.toContain(secret('alice', `${id} tool`));
+    await expect.poll(() => alice.names()).not.toContain(`${id}.note_of_alice`);
     expect((await bob.call(`${id}.note`)).text).toBe(secret('bob', `${id} call`));
     expect(await bob.names()).toContain(`${id}.note_of_bob`);
   });
