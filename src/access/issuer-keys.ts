@@ -2,6 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey, ty
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { pause } from '../base/time.ts';
 import { discoverJwksUri, type FetchJson } from './issuer.ts';
 
 /** Keys older than this are read again before the next token is checked: so long a key that was taken back counts. */
@@ -10,6 +11,8 @@ const MAX_AGE_MS = 600_000;
 const PAUSE_MS = 10_000;
 /** Longest reading, metadata and keys together. */
 const LOAD_MS = 5_000;
+/** Longest wait for a reading while older keys can serve: an issuer that hangs must not make every request hang. */
+const BRIEF_MS = 1_000;
 
 export interface IssuerKeysOptions {
   readonly issuer: string;
@@ -34,6 +37,8 @@ export class IssuerKeys {
   /** Whether the last reading failed. */
   #failed = false;
   #reading: Promise<void> | undefined;
+  /** Over with the reading under way, or before it when that takes long. */
+  #brief: Promise<void> | undefined;
   #jwksUri: string | undefined;
 
   constructor(options: IssuerKeysOptions) {
@@ -46,8 +51,11 @@ export class IssuerKeys {
    * nobody knows whether the token is good.
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (this.#keys === undefined || this.#options.now() - this.#readAt >= MAX_AGE_MS) {
+    if (this.#keys === undefined) {
       await this.#read();
+    } else if (this.#options.now() - this.#readAt >= MAX_AGE_MS) {
+      void this.#read();
+      await this.#brief;
     }
     const known = this.#keys ?? this.#unavailable();
     try {
@@ -80,6 +88,7 @@ export class IssuerKeys {
         this.#reading = undefined;
         this.#notBefore = this.#options.now() + PAUSE_MS;
       });
+      this.#brief = Promise.race([this.#reading, pause(BRIEF_MS)]);
     }
     return this.#reading ?? Promise.resolve();
   }

@@ -194,6 +194,20 @@ describe('an issuer that cannot be asked', () => {
     expect(await codeOf(signIn.bearer(next))).toBe('AUTH_UNAVAILABLE');
   });
 
+  it('holds up nobody whose key is known while it hangs', async () => {
+    const signIn = signInAt();
+    const claims = { exp: Math.floor(Date.now() / 1_000) + 36_000 };
+    await signIn.bearer(await issuer.token(RESOURCE, { claims }));
+    issuer.trouble = 'hang';
+    signIn.forward(3_600_000);
+    const asks = issuer.asked.length;
+    const token = await issuer.token(RESOURCE, { claims: { ...claims, sub: 'bob' } });
+    expect(await signIn.bearer(token)).toMatchObject({ id: 'bob' });
+    // The reading is still under way: nobody has waited for its end.
+    expect(issuer.asked.length).toBeGreaterThan(asks);
+    expect(signIn.logged).not.toContain('those read before serve on');
+  });
+
   it('may lose its metadata alone: its keys are read where they were', async () => {
     const signIn = signInAt();
     await signIn.bearer(await issuer.token(RESOURCE));
