@@ -52,9 +52,14 @@ export class Principals<C extends Caller> {
     };
   }
 
+  /** Whether this is the key of the one principal whose lists are the shared ones. */
+  isEverybody(key: string): boolean {
+    return key === this.#scoping.everybody.key;
+  }
+
   of(principal: Principal): Catalog {
     const current = this.#shared();
-    if (this.#isEverybody(principal)) {
+    if (this.isEverybody(principal.key)) {
       return current;
     }
     const personal = this.#known.get(principal.key);
@@ -113,7 +118,7 @@ export class Principals<C extends Caller> {
   }
 
   listen(caller: C): () => void {
-    return this.#isEverybody(caller.principal)
+    return this.isEverybody(caller.principal.key)
       ? () => {}
       : this.#personal(caller.principal).attention.listen(caller);
   }
@@ -161,7 +166,7 @@ export class Principals<C extends Caller> {
 
   /** Whether the last swap of the shared catalog is news for this principal. */
   follows(principal: Principal): boolean {
-    return this.#isEverybody(principal) || this.#known.get(principal.key)?.attention.follows === true;
+    return this.isEverybody(principal.key) || this.#known.get(principal.key)?.attention.follows === true;
   }
 
   /** The shared catalog took the place of `before`. Only whoever listens is concerned. */
@@ -188,12 +193,8 @@ export class Principals<C extends Caller> {
     }
   }
 
-  #isEverybody(principal: Principal): boolean {
-    return principal.key === this.#scoping.everybody.key;
-  }
-
   #dutiesOf(principal: Principal): readonly Duty[] {
-    return this.#isEverybody(principal) ? [] : this.#composer.duties;
+    return this.isEverybody(principal.key) ? [] : this.#composer.duties;
   }
 
   #dutyOf(principal: Principal, upstream: string, kind: Kind): Duty | undefined {

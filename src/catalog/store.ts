@@ -166,8 +166,12 @@ export class Store<C extends Caller = Caller> {
     if (owner === undefined) {
       this.#readerOf(upstream).invalidate(change);
       this.#principals?.noticed(upstream, [change]);
+    } else if (this.#principals?.isEverybody(owner) !== false) {
+      // Without sign-in everybody is one user, whose lists are the shared ones; some servers tell only the session
+      // that made the change.
+      this.#readerOf(upstream).invalidate(change);
     } else {
-      this.#principals?.invalidate(upstream, change, owner);
+      this.#principals.invalidate(upstream, change, owner);
     }
   }
 

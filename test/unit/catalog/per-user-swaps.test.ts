@@ -239,6 +239,17 @@ describe('who is told', () => {
     expect(heard).toEqual([]);
   });
 
+  it('C-024: a notice on a connection of everybody, where nobody signs in, is one about the shared lists', async () => {
+    const world = createWorld({ up: { own: true, offers: tools('t') } });
+    await world.store.refresh('up');
+    const before = count(world, 'up tools -');
+    world.upstreams.set('up', { own: true, offers: tools('t', 'new') });
+    world.store.invalidate('up', 'tools', ANONYMOUS.key);
+    await world.time.advance(1_000);
+    expect(count(world, 'up tools -')).toBe(before + 1);
+    expect(world.store.of(ANONYMOUS).entries.tools.map(({ original }) => original)).toEqual(['t', 'new']);
+  });
+
   it('a notice to one user about what is public is one read, told to all who listen', async () => {
     const script = { own: true, trustPublic: true, hints: { ttlMs: 5_000, scope: 'public' } } as const;
     const world = createWorld({ up: { ...script, offers: tools('t') } });
