@@ -139,7 +139,7 @@ export class ReplyCache {
     });
     const keys = [
       scopeKey(asked, principal),
-      ...(this.#habits.get(upstream) === 'own' ? [] : [scopeKey(asked, undefined)]),
+      ...(this.#isHopeful(upstream) ? [scopeKey(asked, undefined)] : []),
     ].filter((key) => !this.#flights.has(key));
     for (const key of keys) {
       this.#flights.set(key, flight);
@@ -160,6 +160,11 @@ export class ReplyCache {
       }
       land();
     }
+  }
+
+  /** Whether an answer may turn out to be everybody's; else nobody has to wait for what another user is reading. */
+  #isHopeful(upstream: string): boolean {
+    return this.#habits.get(upstream) !== 'own' && isForEverybody(this.#options.scoped(upstream), 'public');
   }
 
   #keep(request: ReadRequest, owner: Principal | undefined, result: JsonObject): void {

@@ -40,7 +40,7 @@ const heardOf = (stream: NoticeStream, method: string) =>
   stream.all.filter((each) => each['method'] === method);
 
 describe.each(AGENTS)('to a $era client', ({ connect, era }) => {
-  const as = (user: User, path = '') => world.as(user, connect, path);
+  const as = (user: User) => world.as(user, connect);
 
   it.each(OWN)('a list of %s that changed for one user is told to that user alone', async (id) => {
     await using alice = await as('alice');
@@ -67,29 +67,6 @@ describe.each(AGENTS)('to a $era client', ({ connect, era }) => {
     expect([his, twins].map((stream) => heardOf(stream, changed('prompts')).length)).toEqual(before);
     expect(await bob.names('prompts')).not.toContain(`${id}.new_${era}`);
     expect(await alice.names('prompts')).toContain(`${id}.new_${era}`);
-  });
-
-  it('a list of all that changed where one user may not look is not told to that user', async () => {
-    await using alice = await as('alice', '/team');
-    await using bob = await as('bob', '/team');
-    await using hers = await alice.listen();
-    await using his = await bob.listen();
-    const team = world.server('team');
-    await team.addTool({
-      name: `red_${era}`,
-      description: secret('red', 'team new'),
-      inputSchema: { type: 'object' },
-    });
-    await team.notify('tools');
-    await hers.next(changed('tools'));
-    await team.setList('prompts', [...(team.script.prompts ?? []), `blue_${era}`]);
-    await team.notify('prompts');
-    await his.next(changed('prompts'));
-    expect(his.all.map(about).filter(([method]) => method !== changed('prompts'))).toEqual(
-      his.acknowledged === undefined ? [] : [['notifications/subscriptions/acknowledged', undefined]],
-    );
-    expect(heardOf(hers, changed('prompts'))).toEqual([]);
-    expect(await bob.names()).not.toContain(`red_${era}`);
   });
 
   it.each(OWN)('an update of one URI of %s is told to whom its server told it', async (id) => {
@@ -141,6 +118,27 @@ describe.each(AGENTS)('to a $era client', ({ connect, era }) => {
     expect(about(await his.next(UPDATED))).toEqual([UPDATED, 'team://blue/open/2']);
     expect(hers.all.map(about).filter(([method]) => method === UPDATED)).toEqual([[UPDATED, 'team://red']]);
     expect(JSON.stringify(his.all)).not.toMatch(/closed|red/);
+  });
+});
+
+describe.each(AGENTS)('to a $era client, where all have one catalog,', ({ connect }) => {
+  it('a change where one user may not look is not told to that user', async () => {
+    await using shared = await startWorld(['team']);
+    await using alice = await shared.as('alice', connect);
+    await using bob = await shared.as('bob', connect);
+    await using hers = await alice.listen();
+    await using his = await bob.listen();
+    const team = shared.server('team');
+    const description = secret('red', 'team new');
+    await team.addTool({ name: 'red_new', description, inputSchema: { type: 'object' } });
+    await team.notify('tools');
+    await hers.next(changed('tools'));
+    await team.setList('prompts', [...(team.script.prompts ?? []), 'blue_new']);
+    await team.notify('prompts');
+    await his.next(changed('prompts'));
+    expect([heardOf(his, changed('tools')), heardOf(hers, changed('prompts'))]).toEqual([[], []]);
+    expect(await bob.names()).not.toContain('team.red_new');
+    shared.sweep();
   });
 });
 
@@ -217,6 +215,6 @@ describe('log messages', () => {
 it('nobody has ever received anything of somebody else', () => {
   const { alice, bob } = world.sweep();
   const places = ['mine log', 'old log', 'mine state', 'mine tool'];
-  expect(alice).toEqual(expect.arrayContaining([...places, 'team new']));
+  expect(alice).toEqual(expect.arrayContaining(places));
   expect(bob).toEqual(expect.arrayContaining(places));
 });

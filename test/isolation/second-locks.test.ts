@@ -4,9 +4,12 @@ import { scopeKey } from '../../src/access/cache-scope.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { objectAt } from '../../src/base/json.ts';
 import { createSealer } from '../../src/base/sealed.ts';
+import { buildCatalog } from '../../src/catalog/snapshot.ts';
+import { type View, viewOf } from '../../src/catalog/view.ts';
 import type { RequestContext } from '../../src/relay/context.ts';
 import { ParkedCalls } from '../../src/relay/parked.ts';
 import { RequestStates } from '../../src/relay/request-state.ts';
+import { part, resource, tool } from '../unit/catalog/parts.ts';
 
 /** Guards that nobody reaches through the front door, since another one stands before each of them. */
 
@@ -57,6 +60,38 @@ describe('a parked call', () => {
     expect(() => go('bob')).toThrow(expect.objectContaining({ code: 'STATE_INVALID' }));
     expect(await go('alice')).toEqual({ kind: 'done', result: { answer: { roots: [] } } });
     parked.close();
+  });
+});
+
+describe('a view', () => {
+  it('leads to no name or URI that it does not show, in any style', () => {
+    const offers = { tools: [tool('a'), tool('b')], resources: [resource('x://a'), resource('x://b')] };
+    const catalog = buildCatalog([part('up', offers)], { separator: '.', maxLength: 128 });
+    const sight = {
+      key: 'a',
+      shows: ({ original }: { readonly original: string }) => original.endsWith('a'),
+    };
+    for (const [selection, name] of [
+      [{ style: 'dotted' }, 'up.'],
+      [{ style: 'strict' }, 'up__'],
+      [{ style: 'bare', upstream: 'up' }, ''],
+    ] as const) {
+      const [all, some] = [viewOf(catalog, selection), viewOf(catalog, selection, sight)];
+      const found = (view: View) =>
+        ['a', 'b'].map((end) => [
+          view.find('tools', name + end)?.original,
+          view.resource(`x://${end}`)?.uri,
+          view.list('resources').length,
+        ]);
+      expect(found(all)).toEqual([
+        ['a', 'x://a', 2],
+        ['b', 'x://b', 2],
+      ]);
+      expect(found(some)).toEqual([
+        ['a', 'x://a', 1],
+        [undefined, undefined, 1],
+      ]);
+    }
   });
 });
 

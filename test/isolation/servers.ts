@@ -102,7 +102,7 @@ export function teamServer(): Script {
     era: 'modern',
     hints: { ttlMs: 60_000, cacheScope: 'public' },
     capabilities: { extensions: { [PAGES]: {} } },
-    methods: { 'pages/get': { pages: [] } },
+    methods: { 'pages/get': { pages: [] }, 'pages/red': { pages: [secret('red', 'team pages')] } },
     tools: [
       tool('both', 'For all.'),
       ...of((group, hides) => tool(`${group}_tool`, hides('tool'))),

@@ -184,6 +184,7 @@ describe('sessions', () => {
       }
       // Another session of her own is another session.
       await using other = await as('alice');
+      await other.names();
       const stream = other.http('GET', { 'last-event-id': ids[0] ?? '' });
       expect((await stream.opened).status).toBe(200);
       await world.server('mine', 'alice').addTool('more_of_hers');

@@ -21,7 +21,7 @@ const RULES = [
   { who: ANYBODY, deny: ['resource:team.team://*/closed*'], allow: ['team.pages/get'] },
   {
     who: { groups: ['red'] },
-    allow: ['tool:team.red_*', 'prompt:team.red_*', 'resource:team.team://red*', 'reds.*'],
+    allow: ['tool:team.red_*', 'prompt:team.red_*', 'resource:team.team://red*', 'team.pages/red', 'reds.*'],
   },
   {
     who: { groups: ['blue'] },
@@ -151,8 +151,6 @@ export interface World extends AsyncDisposable {
   gate(id: string): Gate;
   /** A client of that person; `path` follows `/mcp`. */
   as(person: Person, connect: Connect, path?: string, options?: ClientOptions): Promise<Agent>;
-  /** Everything that the clients of a person have received. */
-  received(person: Person): string;
   /**
    * Expects that nobody ever received a secret of somebody else, nor where servers are, and that no line of the log holds
    * a secret of anybody but whom it is about, nor what anybody signs in with; tells which secrets came to their owners.
@@ -236,7 +234,6 @@ export async function startWorld(
         ...options,
         headers: { ...signIn.headersOf(person), ...options.headers },
       }),
-    received: (person) => taps[person].received(),
     sweep() {
       const credentials = signIn.credentials();
       const secrets = [...credentials, ...(signIn.granted?.() ?? [])];
