@@ -201,6 +201,8 @@ describe.each([
     await using alone = await connectModern(`${gateway.origin}/mcp/twin`);
     expect(extensionsIn(alone.hello['capabilities'])).toEqual({ [ODD]: { level: 3 } });
     expect(await alone.result('oddities/list')).toMatchObject(answer);
+    // A child process tells the test what it received a moment later.
+    await twin.untilReceived('oddities/list');
     expect([up.count('oddities/list'), twin.count('oddities/list')]).toEqual([0, 1]);
   });
 });

@@ -106,6 +106,17 @@ describe('sessions', () => {
     }
   });
 
+  it('share no connection with those of another user to a server that does not know them', async () => {
+    // The same client in every respect but who uses it.
+    const agents = await Promise.all((['alice', 'amy', 'bob'] as const).map((user) => as(user)));
+    for (const count of [1, 2]) {
+      for (const agent of agents) {
+        expect((await agent.call('box.count')).structured).toEqual({ count });
+      }
+    }
+    await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+  });
+
   describe('questions of servers', () => {
     it.each(['box', 'sess'] as const)(
       'of %s come to the client that called, and nobody else can answer',

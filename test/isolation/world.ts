@@ -191,6 +191,7 @@ export async function startWorld(
       auth: signIn.auth,
       access: RULES,
       operators: { groups: ['ops'] },
+      shutdown: { grace: '100ms' },
       views: { near: { include: ['team.*', 'mine.*'] } },
       ...config,
       // However slow the machine is, nobody is to see less for that.
