@@ -64,7 +64,9 @@ describe('README.md', () => {
       textOf('README.md')
         .match(/^\| `patchbay .*$/gm)
         ?.join('\n') ?? '';
-    const named = [...table.matchAll(/`(?:patchbay )?([a-z]+)(?: [a-z]+)?(?: [A-Z ]+)?`/g)].map(([, name]) => name);
+    const named = [...table.matchAll(/`(?:patchbay )?([a-z]+)(?: [a-z]+)?(?: [A-Z ]+)?`/g)].map(
+      ([, name]) => name,
+    );
     expect(named.toSorted()).toEqual(there.filter((name) => name !== 'help').toSorted());
   }, 30_000);
 });
