@@ -120,9 +120,9 @@ export class Fleet {
     return this.#supervisors.get(upstream)?.lastTerms?.capabilities;
   }
 
-  /** Its own instructions for models, as given last. */
+  /** Its own instructions for models, as given last; undefined where it is reached as each user alone. */
   instructions(upstream: string): string | undefined {
-    return this.#supervisors.get(upstream)?.lastTerms?.instructions;
+    return this.#supervisors.get(upstream)?.instructions;
   }
 
   /** True while the first attempt has not ended: what this upstream can do is unknown. */

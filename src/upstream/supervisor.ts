@@ -72,6 +72,11 @@ export class Supervisor {
     return this.#standing === undefined ? this.#link.lastTerms : this.#standing.terms;
   }
 
+  /** What it says to models, where it says so to everybody: what it told one user may be meant for that user. */
+  get instructions(): string | undefined {
+    return this.#standing === undefined ? this.#link.lastTerms?.instructions : undefined;
+  }
+
   /** True while the first attempt has not ended: what this upstream can do is unknown. */
   get pending(): boolean {
     return this.#standing === undefined && !this.#link.tried;

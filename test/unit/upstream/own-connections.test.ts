@@ -81,7 +81,8 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
     await call(partyOf(person('alice')), 'whoami');
     expect(fleet.statuses().get('up')).toMatchObject({ state: 'connected' });
     expect(fleet.capabilities('up')).toHaveProperty('tools');
-    expect(fleet.instructions('up')).toBe('Be kind.');
+    // They may be meant for alice alone, and nobody could tell.
+    expect(fleet.instructions('up')).toBeUndefined();
   });
 
   it('C-055: ten calls that find the token refused lead to one request for another, and all succeed', async () => {
