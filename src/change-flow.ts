@@ -1,24 +1,30 @@
 import type { ScopeKey } from './access/cache-scope.ts';
 import { Budget } from './base/budget.ts';
 import type { Log } from './base/log.ts';
-import { changesSeen } from './catalog/changes-seen.ts';
-import type { Swap } from './catalog/snapshot.ts';
+import { changesMoved, changesSeen, type Look } from './catalog/changes-seen.ts';
+import type { ListPart } from './catalog/part.ts';
+import type { Catalog, Swap } from './catalog/snapshot.ts';
 import { Store } from './catalog/store.ts';
 import { Hub } from './changes/hub.ts';
+import type { OwnerOf } from './changes/interest.ts';
 import { TaskUpdates, Updates } from './changes/updates.ts';
 import type { Settings } from './config/settings.ts';
-import type { FrontOptions } from './front/front.ts';
+import type { FrontOptions, Place } from './front/front.ts';
 import { notifies } from './protocol/capabilities.ts';
-import type { Change, Implementation, Kind } from './protocol/model.ts';
+import type { Envelope } from './protocol/era-codec.ts';
+import { type Change, type Implementation, KINDS, type Kind } from './protocol/model.ts';
 import { type Caller, sightOf } from './relay/context.ts';
 import { readList } from './relay/read-list.ts';
 import { ReplyCache } from './relay/reply-cache.ts';
 import { partyOf } from './relay/reverse.ts';
 import { listScoping, scopedBy } from './relay/scoping.ts';
 import { Fleet } from './upstream/fleet.ts';
+import type { Rebuilding } from './upstream/roster.ts';
 
 /** What a change of an upstream passes through, and what is kept until one. */
-export interface ChangeFlow extends Pick<FrontOptions, 'hub' | 'visibleChanges'> {
+export interface ChangeFlow
+  extends Pick<FrontOptions, 'hub' | 'visibleChanges' | 'changesBetween'>,
+    Pick<Rebuilding, 'prepare' | 'succeeded'> {
   readonly fleet: Fleet;
   readonly store: Store<Caller>;
   readonly updates: Updates;
@@ -27,9 +33,9 @@ export interface ChangeFlow extends Pick<FrontOptions, 'hub' | 'visibleChanges'>
 }
 
 /** Change: upstream notice -> fleet -> store -> swap -> hub -> each listener that sees a difference. */
-export function changeFlow(settings: Settings, clientInfo: Implementation, log: Log): ChangeFlow {
+export function changeFlow(settings: () => Settings, clientInfo: Implementation, log: Log): ChangeFlow {
   const fleet = new Fleet({
-    upstreams: settings.upstreams,
+    upstreams: settings().upstreams,
     clientInfo,
     log,
     events: {
@@ -61,25 +67,30 @@ export function changeFlow(settings: Settings, clientInfo: Implementation, log: 
   });
   const hub = new Hub(log);
   const envelope = { clientInfo, clientCapabilities: {} };
-  const budget = new Budget<ScopeKey>(settings.limits.cacheBytes);
+  const budget = new Budget<ScopeKey>(settings().limits.cacheBytes);
   const replies = new ReplyCache({ scoped: scopedBy(fleet), budget });
-  const store = new Store<Caller>({
+  const store: Store<Caller> = new Store({
     order: () => fleet.ids,
     namespaceOf: (id) => fleet.settings(id).namespace,
-    naming: settings.naming,
+    naming: settings().naming,
     scoping: listScoping(fleet, budget),
-    paged: settings.lists.pageSize > 0,
-    read: (upstream, kind, signal, caller) => {
+    paged: () => settings().lists.pageSize > 0,
+    read: async (upstream, kind, signal, caller) => {
+      if (caller === undefined && fleet.statuses().get(upstream)?.state === 'idle') {
+        // Stopped while nobody needs it: it is not started only to say the same again.
+        return store.current.parts.get(upstream)?.lists[kind];
+      }
       const party = caller && partyOf(caller, fleet.capabilities(upstream) ?? {});
       return readList(fleet, envelope, { upstream, kind, signal, party });
     },
     pollEvery: (id, kind, hints) => pollEvery(fleet, id, kind, hints.ttlMs),
-    debounceMs: settings.changes.debounce,
+    debounceMs: () => settings().changes.debounce,
     onSwap: (swap) => hub.publish(swap),
     log,
   });
-  const updates = new Updates(({ upstream, party }, uris) => fleet.watch(upstream, uris, party));
-  const taskUpdates = new TaskUpdates(({ upstream, party }, tasks) =>
+  const ownerOf: OwnerOf = (upstream, user) => fleet.ownerOf(upstream, user);
+  const updates = new Updates(ownerOf, ({ upstream, party }, uris) => fleet.watch(upstream, uris, party));
+  const taskUpdates = new TaskUpdates(ownerOf, ({ upstream, party }, tasks) =>
     fleet.watchTasks(upstream, tasks, party),
   );
   return {
@@ -90,15 +101,56 @@ export function changeFlow(settings: Settings, clientInfo: Implementation, log: 
     taskUpdates,
     replies,
     visibleChanges: (where, swap) => visibleChanges(store, where, swap),
+    changesBetween: (before, now) =>
+      changesMoved(lookOf(before, store.of(before.principal)), lookOf(now, store.of(now.principal))),
+    ...succession({ fleet, store, replies, log }, envelope),
   };
 }
 
+/** Changed upstream: its lists are read beside -> it serves -> they are in place, and what was kept of the old one is gone. */
+function succession(
+  { fleet, store, replies, log }: Pick<ChangeFlow, 'fleet' | 'store' | 'replies'> & { readonly log: Log },
+  envelope: Envelope,
+): Pick<Rebuilding, 'prepare' | 'succeeded'> {
+  const unread = (upstream: string) =>
+    store.succeed(upstream, undefined, fleet.settings(upstream).cache.staleFor);
+  return {
+    prepare: async (upstream, beside) => {
+      const { signal } = new AbortController();
+      const lists = new Map<Kind, ListPart | undefined>();
+      const read = async (kind: Kind) => {
+        lists.set(kind, await readList(beside, envelope, { upstream, kind, signal, party: undefined }));
+      };
+      try {
+        await Promise.all(KINDS.map(read));
+        return () => store.succeed(upstream, lists, 0);
+      } catch (thrown) {
+        log.warn({ err: thrown, upstream }, 'the lists of a changed upstream could not be read');
+        return () => {
+          unread(upstream);
+          void store.missed(upstream);
+        };
+      }
+    },
+    succeeded: (upstream, isRead) => {
+      replies.forget(upstream);
+      if (fleet.statuses().get(upstream)?.own === true) {
+        // Single users sign in to it now: what was read for everybody is nobody's any more.
+        store.rearrange(undefined, { gone: [upstream] });
+        store.markTried(upstream);
+      } else if (!isRead) {
+        unread(upstream);
+      }
+    },
+  };
+}
+
+function lookOf(where: Place, catalog: Catalog): Look {
+  return { catalog, selection: where.entrance.selection, sight: sightOf(where) };
+}
+
 /** A shared catalog that was replaced is news for whoever has no other; a principal's own swap comes to it alone. */
-function visibleChanges(
-  store: Store<Caller>,
-  where: Parameters<FrontOptions['visibleChanges']>[0],
-  swap: Swap,
-): readonly Change[] {
+function visibleChanges(store: Store<Caller>, where: Place, swap: Swap): readonly Change[] {
   return swap.owner === undefined && !store.follows(where.principal)
     ? []
     : changesSeen(where.entrance.selection, sightOf(where), swap);

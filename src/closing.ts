@@ -18,9 +18,10 @@ export function closer(rooms: {
   store: Store<Caller>;
   sessions: Sessions;
   parked: ParkedCalls;
-  grace: number;
+  /** ms. */
+  grace: () => number;
 }): () => Promise<void> {
-  const { front, fleet, store, sessions, parked, grace } = rooms;
+  const { front, fleet, store, sessions, parked } = rooms;
   let sweeping = after(SWEEP_MS, sweep);
   function sweep(): void {
     sessions.sweep();
@@ -28,6 +29,7 @@ export function closer(rooms: {
   }
   let closing: Promise<void> | undefined;
   const close = async () => {
+    const grace = rooms.grace();
     sweeping();
     store.close();
     // Answers under way get the grace; then the upstreams go, which ends every call that still waits.

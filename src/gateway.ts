@@ -1,6 +1,6 @@
 import { Allowance } from './access/allowance.ts';
 import { createAuthenticate } from './access/authenticate.ts';
-import { createPolicy, EVERYTHING } from './access/policy.ts';
+import { EVERYTHING } from './access/policy.ts';
 import { ANONYMOUS } from './access/principal.ts';
 import { publicBase } from './access/resource.ts';
 import { fetchJson } from './base/fetch-json.ts';
@@ -11,6 +11,8 @@ import { type ChangeFlow, changeFlow } from './change-flow.ts';
 import { closer } from './closing.ts';
 import type { Settings } from './config/settings.ts';
 import type { FrontOptions } from './front/front.ts';
+import { Intake } from './front/intake.ts';
+import { Regime } from './front/regime.ts';
 import { createFront } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
 import { openStdioFront, type StdioClient, type StdioFront } from './front/stdio-front.ts';
@@ -19,7 +21,7 @@ import { type Readiness, readiness } from './observe/status.ts';
 import { codecFor } from './protocol/codec.ts';
 import type { Implementation } from './protocol/model.ts';
 import { LATEST_MODERN } from './protocol/versions.ts';
-import type { Caller, RequestContext } from './relay/context.ts';
+import type { Caller, Entrance, RequestContext } from './relay/context.ts';
 import { Conversation } from './relay/conversation.ts';
 import { Forward } from './relay/forward.ts';
 import { Hello } from './relay/hello.ts';
@@ -31,6 +33,7 @@ import { RequestStates } from './relay/request-state.ts';
 import { SeenUris } from './relay/seen-uris.ts';
 import { Tasks } from './relay/tasks.ts';
 import { Watching } from './relay/watching.ts';
+import { type Reloading, reloading } from './reloading.ts';
 import type { Fleet } from './upstream/fleet.ts';
 
 export interface GatewayOptions {
@@ -42,7 +45,7 @@ export interface GatewayOptions {
   readonly log: Log;
 }
 
-export interface Gateway {
+export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
   /** Starts the upstreams and binds the port; resolves with it, without waiting for any upstream. */
   listen(): Promise<number>;
   /** Starts the upstreams without a port. */
@@ -56,6 +59,8 @@ export interface Gateway {
   settled(): Promise<void>;
   /** Drains and ends everything within the configured grace. Idempotent. */
   close(): Promise<void>;
+  /** Resolves when what the last reload changed has been replaced, and what went has ended. */
+  replaced(): Promise<void>;
   readonly readiness: () => Readiness;
   readonly store: Store<Caller>;
   readonly fleet: Fleet;
@@ -69,39 +74,47 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { settings, log } = options;
   const serverInfo: Implementation = { name: settings.name, version: options.release };
   const sealer = createSealer(options.sealingKey);
-  const flow = changeFlow(settings, serverInfo, log);
-  const { fleet, store, hub, visibleChanges } = flow;
-  const hello = new Hello({ fleet, settings, serverInfo });
-  const allowance = new Allowance(settings.limits.perPrincipal);
-  const { relay, parked } = requestFlow({ ...flow, hello, settings, sealer, allowance });
-  const sessions = new Sessions(sealer, settings.sessions);
-  const status = () =>
-    readiness({
-      statuses: fleet.statuses(),
-      // One that hangs must not keep the others from being used: a first list stops waiting for it as well.
-      tried: (id) => !fleet.isPending(id) || fleet.age > settings.lists.firstWait,
-      optional: (id) => fleet.settings(id).optional,
-      catalog: store.current,
-    });
-  const { listensOn, ...door } = signIn(settings, log);
+  const now = () => regime.settings;
+  const { base, signIn, listensOn } = door(now, log);
+  let regime = new Regime(settings, signIn(settings.auth));
+  const flow = changeFlow(now, serverInfo, log);
+  const { fleet, store, hub, visibleChanges, changesBetween } = flow;
+  const hello = new Hello({ fleet, settings: now, serverInfo });
+  const allowance = new Allowance(() => now().limits.perPrincipal);
+  const { relay, parked } = requestFlow({ ...flow, hello, settings: now, sealer, allowance });
+  const sessions = new Sessions(sealer, () => now().sessions);
+  const streams = new Streams(() => regime, allowance);
+  const { reload, refused, report, stop } = reloading({
+    ...flow,
+    streams,
+    signIn,
+    regime: () => regime,
+    become: (next) => {
+      regime = next;
+    },
+    log,
+  });
+  const status = statusOf({ ...flow, settings: now, report });
   const rooms: FrontOptions = {
-    settings,
+    regime: () => regime,
+    base,
     relay,
     hello,
     hub,
     sessions,
-    streams: new Streams(settings.streams.max, allowance),
+    streams,
+    intake: new Intake(() => now().limits),
     allowance,
     catalog: (principal) => store.of(principal),
-    ...door,
-    accessOf: createPolicy(settings),
     upstreams: fleet,
     readiness: status,
     visibleChanges,
+    changesBetween,
     attend: (caller) => store.listen(caller),
     log,
   };
   const front = createFront(rooms);
+  const close = closer({ front, fleet, store, sessions, parked, grace: () => now().shutdown.grace });
   return {
     store,
     fleet,
@@ -113,21 +126,50 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     connect: () => fleet.start(),
     stdio: (client) => openStdioFront(rooms, client),
-    settled: () => store.settled(fleet.ids, longestConnect(settings)),
-    close: closer({ front, fleet, store, sessions, parked, grace: settings.shutdown.grace }),
-    ownContext: (signal) => ownContext(settings, serverInfo, store, log, signal),
+    settled: () => store.settled(fleet.started, longestConnect(now())),
+    close: () => {
+      stop();
+      return close();
+    },
+    reload,
+    refused,
+    replaced: () => fleet.quiet(),
+    ownContext: (signal) => ownContext(now(), serverInfo, store, log, signal),
+  };
+}
+
+/** The state that `/readyz` and the commands show. */
+function statusOf(
+  rooms: Pick<ChangeFlow, 'fleet' | 'store'> &
+    Pick<Reloading, 'report'> & { readonly settings: () => Settings },
+): () => Readiness {
+  const { fleet, store, report, settings } = rooms;
+  let served = false;
+  return () => {
+    const state = readiness({
+      statuses: fleet.statuses(),
+      // One that hangs must not keep the others from being used: a first list stops waiting for it as well.
+      tried: (id) => !fleet.isPending(id) || fleet.youngest([id]) > settings().lists.firstWait,
+      optional: (id) => fleet.settings(id).optional,
+      catalog: store.current,
+      config: report(),
+      served,
+    });
+    served ||= state.ready;
+    return state;
   };
 }
 
 /** Who is let in, and at which URLs: those are known for good when the port is, which may be any free one. */
-function signIn(settings: Settings, log: Log) {
-  let { port } = settings.listen;
-  const base = () => publicBase(settings.listen, port);
+function door(settings: () => Settings, log: Log) {
+  let bindsTo: number | undefined;
+  const base = () => publicBase(settings().listen, bindsTo ?? settings().listen.port);
   const listensOn = (bound: number) => {
-    port = bound;
+    bindsTo = bound;
     return bound;
   };
-  return { base, authenticate: createAuthenticate(settings.auth, { base, fetchJson, log }), listensOn };
+  const signIn = (auth: Settings['auth']) => createAuthenticate(auth, { base, fetchJson, log });
+  return { base, signIn, listensOn };
 }
 
 /** A probe, a handshake and the lists all have to fit; what takes longer is shown as it is then. */
@@ -142,15 +184,15 @@ function longestConnect(settings: Settings): number {
 function requestFlow(
   rooms: ChangeFlow & {
     readonly hello: Hello;
-    readonly settings: Settings;
+    readonly settings: () => Settings;
     readonly sealer: Sealer;
     readonly allowance: Allowance;
   },
 ): { relay: Relay; parked: ParkedCalls } {
   const seen = new SeenUris();
   const lookup = new Lookup({ ...rooms, seen });
-  const { questions } = rooms.settings;
-  const states = new RequestStates(rooms.sealer, questions.ttl);
+  const questions = () => rooms.settings().questions;
+  const states = new RequestStates(rooms.sealer, () => questions().ttl);
   const parked = new ParkedCalls(states, questions);
   const tasks = new Tasks(rooms.sealer, rooms.taskUpdates, rooms.fleet);
   const conversation = new Conversation({ ...rooms, states, parked });
@@ -160,7 +202,7 @@ function requestFlow(
     lists: new Lists(rooms),
     watching: new Watching({ ...rooms, lookup, tasks }),
     forward: new Forward({ ...rooms, lookup, seen, conversation, tasks }),
-    maxTtl: rooms.settings.lists.maxTtl,
+    maxTtl: () => rooms.settings().lists.maxTtl,
   });
   return { relay, parked };
 }
@@ -172,17 +214,19 @@ function ownContext(
   log: Log,
   signal: AbortSignal,
 ): RequestContext {
+  const entrance: Entrance = {
+    id: 'default',
+    selection: { style: settings.naming.style },
+    filter: EVERYTHING,
+    instructions: { own: settings.instructions, upstreams: true },
+  };
   return {
     principal: ANONYMOUS,
     access: EVERYTHING,
+    now: () => ({ entrance, access: EVERYTHING }),
     codec: codecFor(LATEST_MODERN),
     client: { info, capabilities: {}, logLevel: undefined },
-    entrance: {
-      id: 'default',
-      selection: { style: settings.naming.style },
-      filter: EVERYTHING,
-      instructions: { own: settings.instructions, upstreams: true },
-    },
+    entrance,
     catalog: store.current,
     signal,
     log,

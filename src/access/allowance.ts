@@ -12,14 +12,15 @@ type Bounds = Settings['limits']['perPrincipal'];
 
 /** What one principal may take of the gateway at once and in a second, so that nobody takes it all (0: no bound). */
 export class Allowance {
-  readonly #bounds: Bounds;
-  readonly #rate: BurstyRateLimiter | RateLimiterMemory | undefined;
+  readonly #bounds: () => Bounds;
+  #rate: { readonly of: Bounds; readonly limiter: BurstyRateLimiter | RateLimiterMemory | undefined };
   readonly #requests = new Tally();
   readonly #streams = new Tally();
 
-  constructor(bounds: Bounds) {
+  /** `bounds` is asked whenever one is needed: they may change while requests and streams are counted. */
+  constructor(bounds: () => Bounds) {
     this.#bounds = bounds;
-    this.#rate = rateOf(bounds);
+    this.#rate = { of: bounds(), limiter: rateOf(bounds()) };
   }
 
   /**
@@ -27,9 +28,9 @@ export class Allowance {
    * RATE_LIMITED and `data.retryAfterMs`.
    */
   async request({ key }: Principal): Promise<() => void> {
-    const leave = this.#requests.enter(key, this.#bounds.concurrency, 'Too many are under way at once.');
+    const leave = this.#requests.enter(key, this.#bounds().concurrency, 'Too many are under way at once.');
     try {
-      await this.#rate?.consume(key);
+      await this.#limiter()?.consume(key);
     } catch (thrown) {
       leave();
       throw thrown instanceof RateLimiterRes ? tooMany(thrown.msBeforeNext) : thrown;
@@ -39,7 +40,17 @@ export class Allowance {
 
   /** Takes a long-lived stream; returns how to give its place back. Throws RATE_LIMITED. */
   stream({ key }: Principal): () => void {
-    return this.#streams.enter(key, this.#bounds.streams, 'Too many streams are open.');
+    return this.#streams.enter(key, this.#bounds().streams, 'Too many streams are open.');
+  }
+
+  /** What was counted so far is forgotten when the rate becomes another one, and only then. */
+  #limiter(): BurstyRateLimiter | RateLimiterMemory | undefined {
+    const bounds = this.#bounds();
+    const { of } = this.#rate;
+    if (bounds.requestsPerSecond !== of.requestsPerSecond || bounds.burst !== of.burst) {
+      this.#rate = { of: bounds, limiter: rateOf(bounds) };
+    }
+    return this.#rate.limiter;
   }
 }
 

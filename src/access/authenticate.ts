@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Settings } from '../config/settings.ts';
 import { credentialOf, type SentHeaders } from './credential.ts';
 import type { FetchJson } from './issuer.ts';
 import { IssuerKeys } from './issuer-keys.ts';
-import { createKeyRing } from './keys.ts';
+import { createKeyRing, holderAmong } from './keys.ts';
 import { ANONYMOUS, type Principal } from './principal.ts';
 import { type Endpoint, ownAudiences } from './resource.ts';
 import { createTokenJudge, type JwtSettings } from './token.ts';
@@ -38,6 +39,31 @@ export function createAuthenticate(auth: Settings['auth'], deps: AuthenticateDep
         throw new GatewayError('CONFIG_INVALID', { logged: 'auth.jwt is missing' });
       }
       return withTokens(auth.jwt, deps);
+  }
+}
+
+/**
+ * Who somebody is by the sign-in `now` who was let in by `before`: with what their key stands for now, and a token as long
+ * as nothing is asked of tokens that was not asked before. Undefined: they have to sign in anew.
+ */
+export function letInStill(
+  principal: Principal,
+  before: Settings['auth'],
+  now: Settings['auth'],
+): Principal | undefined {
+  if (before === now) {
+    return principal;
+  }
+  if (before.mode !== now.mode) {
+    return undefined;
+  }
+  switch (now.mode) {
+    case 'none':
+      return principal;
+    case 'keys':
+      return holderAmong(now.keys, principal);
+    case 'jwt':
+      return isDeepStrictEqual(before.jwt, now.jwt) ? principal : undefined;
   }
 }
 

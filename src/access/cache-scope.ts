@@ -16,9 +16,12 @@ export interface Asked {
   readonly params?: unknown;
 }
 
-/** `owner`: the one principal whose answer it is; undefined: everybody's. */
+/**
+ * `owner`: whose answer it is, with the rights that it was given for; undefined: everybody's. The same user with a token
+ * for less is somebody else here.
+ */
 export function scopeKey({ upstream, method, params }: Asked, owner: Principal | undefined): ScopeKey {
-  return JSON.stringify([upstream, method, params ?? null, owner?.key ?? null]) as ScopeKey;
+  return JSON.stringify([upstream, method, params ?? null, owner?.grant ?? null]) as ScopeKey;
 }
 
 /** How an upstream is reached, and what the configuration says of its answers. */

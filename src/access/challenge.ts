@@ -1,4 +1,5 @@
-import type { ErrorCode, GatewayError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/error-table.ts';
+import type { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 
 /** What a refused client is told to do about it, for `WWW-Authenticate` (RFC 6750, 3; RFC 9728, 5.1). */

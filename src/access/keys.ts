@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Principal } from './principal.ts';
+import { createPrincipal, type Principal } from './principal.ts';
 
 /** Says what a found string is, to people and to scanners of leaked secrets. */
 const PREFIX = 'pbk_';
@@ -20,19 +20,37 @@ export function newKey(): NewKey {
   return { key, sha256: digestOf(key).toString('hex') };
 }
 
+/** The digest of the key that a principal came with. */
+const cameWith = new WeakMap<Principal, string>();
+
+type KeyEntry = Settings['auth']['keys'][number];
+
+function principalOf({ id, sha256, groups, scopes }: KeyEntry): Principal {
+  const principal = createPrincipal({
+    key: JSON.stringify(['keys', id]),
+    id,
+    issuer: undefined,
+    groups,
+    scopes,
+    expires: undefined,
+    presented: undefined,
+  });
+  cameWith.set(principal, sha256.toLowerCase());
+  return principal;
+}
+
+/** Whoever the key that this principal came with stands for in these entries; undefined where it is in none. */
+export function holderAmong(entries: readonly KeyEntry[], principal: Principal): Principal | undefined {
+  const digest = cameWith.get(principal);
+  const entry = entries.find(({ id, sha256 }) => id === principal.id && sha256.toLowerCase() === digest);
+  return entry && principalOf(entry);
+}
+
 /** From a presented key to whoever it stands for; throws TOKEN_INVALID for any other text. */
 export function createKeyRing(entries: Settings['auth']['keys']): (key: string) => Principal {
-  const known = entries.map(({ id, sha256, groups, scopes }) => ({
-    digest: Buffer.from(sha256, 'hex'),
-    principal: {
-      key: JSON.stringify(['keys', id]),
-      id,
-      issuer: undefined,
-      groups,
-      scopes,
-      expires: undefined,
-      presented: undefined,
-    },
+  const known = entries.map((entry) => ({
+    digest: Buffer.from(entry.sha256, 'hex'),
+    principal: principalOf(entry),
   }));
   return (key) => {
     const digest = digestOf(key);

@@ -1,7 +1,12 @@
-/** Who asks. Everything that is kept apart per user is kept apart by `key`. */
+/**
+ * Who asks. What is a user's (sessions, tasks, limits) is kept apart by `key`; what an upstream answers may depend on what
+ * the user came with, so that is kept apart by `grant`.
+ */
 export interface Principal {
   /** Issuer and id as one string that no other pair can form. */
   readonly key: string;
+  /** The key with groups and scopes, in whatever order they came: one string that no other user or set can form. */
+  readonly grant: string;
   readonly id: string;
   readonly issuer: string | undefined;
   readonly groups: readonly string[];
@@ -15,8 +20,14 @@ export interface Principal {
   readonly presented: (() => string) | undefined;
 }
 
+/** `key` is a JSON array of strings: so it is never equal to a grant, which has arrays in it. */
+export function createPrincipal(signedIn: Omit<Principal, 'grant'>): Principal {
+  const { key, groups, scopes } = signedIn;
+  return { ...signedIn, grant: JSON.stringify([key, groups.toSorted(), scopes.toSorted()]) };
+}
+
 /** Everybody, while `auth.mode` is none; and the gateway itself, when it reads lists that are everybody's. */
-export const ANONYMOUS: Principal = {
+export const ANONYMOUS: Principal = createPrincipal({
   key: JSON.stringify([null, 'anonymous']),
   id: 'anonymous',
   issuer: undefined,
@@ -24,4 +35,4 @@ export const ANONYMOUS: Principal = {
   scopes: [],
   expires: undefined,
   presented: undefined,
-};
+});

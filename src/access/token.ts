@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { identityOf } from './claims.ts';
-import type { Principal } from './principal.ts';
+import { createPrincipal, type Principal } from './principal.ts';
 
 export type JwtSettings = NonNullable<Settings['auth']['jwt']>;
 
@@ -66,13 +66,13 @@ async function verify(
     throw invalid('no id in it');
   }
   const { aud, exp = 0 } = payload;
-  const principal: Principal = {
+  const principal = createPrincipal({
     key: JSON.stringify(['jwt', jwt.issuer, identity.id]),
     issuer: jwt.issuer,
     ...identity,
     expires: exp * 1_000 + jwt.clockTolerance,
     presented: () => token,
-  };
+  });
   return {
     principal,
     audience: typeof aud === 'string' ? [aud] : (aud ?? []),

@@ -1,5 +1,7 @@
 /** Where a line reader delivers. */
 export interface LineSink {
+  /** Asked before a line is decoded; false: it is not delivered. Absent: every line is. */
+  wanted?(): boolean;
   /** One complete line without its line end (`\n` or `\r\n`). Empty lines are not delivered. */
   line(text: string): void;
   /** A line grew past the bound; it is skipped to its end. `head` is its first {@link KEPT} bytes. */
@@ -29,6 +31,15 @@ export function createLineReader(maxBytes: number, sink: LineSink): LineReader {
   return new BoundedLines(maxBytes, sink);
 }
 
+/** The first byte from there on that is no line end: millions of empty lines are passed over at once. */
+function textStart(chunk: Buffer, from: number): number {
+  let at = from;
+  while (chunk[at] === NEWLINE) {
+    at += 1;
+  }
+  return at;
+}
+
 class BoundedLines implements LineReader {
   readonly #maxBytes: number;
   readonly #sink: LineSink;
@@ -44,10 +55,10 @@ class BoundedLines implements LineReader {
   }
 
   push(chunk: Buffer): void {
-    let from = 0;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+    let from = this.#length === 0 && this.#head === undefined ? textStart(chunk, 0) : 0;
+    for (let at = chunk.indexOf(NEWLINE, from); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
       this.#finish(chunk.subarray(from, at));
-      from = at + 1;
+      from = textStart(chunk, at + 1);
     }
     if (from < chunk.length) {
       this.#hold(chunk.subarray(from));
@@ -83,7 +94,7 @@ class BoundedLines implements LineReader {
 
   #deliver(line: Buffer): void {
     const end = line.at(-1) === RETURN ? line.length - 1 : line.length;
-    if (end > 0) {
+    if (end > 0 && this.#sink.wanted?.() !== false) {
       this.#sink.line(line.toString('utf8', 0, end));
     }
   }

@@ -18,7 +18,7 @@ export interface Attended<C> {
 }
 
 export interface AttentionHost {
-  readonly debounceMs: number;
+  readonly debounceMs: () => number;
   readonly now: () => number;
   readonly schedule: (ms: number, run: () => void) => () => void;
   readonly duties: () => readonly Duty[];
@@ -83,7 +83,7 @@ export class Attention<C extends Caller> {
   /** A list of its own is another one, or as fresh as another. */
   changed(): void {
     if (this.#announced !== undefined) {
-      this.#cancelTelling ??= this.#host.schedule(this.#host.debounceMs, () => {
+      this.#cancelTelling ??= this.#host.schedule(this.#host.debounceMs(), () => {
         this.#cancelTelling = undefined;
         this.#tell();
       });
@@ -136,7 +136,7 @@ export class Attention<C extends Caller> {
     this.#announced = after;
     const changes = changesBetween(before, after);
     if (changes.length > 0) {
-      this.#host.publish({ before, after, changes, owner: this.#personal.principal.key });
+      this.#host.publish({ before, after, changes, owner: this.#personal.principal.grant });
     }
   }
 

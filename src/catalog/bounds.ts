@@ -1,3 +1,5 @@
+import { BYTES_PER_PART } from '../base/cost.ts';
+
 /**
  * How large one item may be. A definition goes to every client and may be compiled by a validator, so a bomb is left
  * out before anything recursive touches it (spec: basic/index, JSON Schema usage; case C-014).
@@ -16,7 +18,8 @@ const ITEM_BOUNDS: Bounds = { depth: 200, nodes: 20_000, bytes: 1024 * 1024 };
 export type Measured =
   | {
       readonly fits: true;
-      readonly bytes: number;
+      /** What it takes in memory, estimated. */
+      readonly cost: number;
       /** The first schema reference that leads out of the value, if there is one. It is never followed. */
       readonly outside: string | undefined;
     }
@@ -56,7 +59,8 @@ export function measure(value: unknown, bounds: Bounds = ITEM_BOUNDS): Measured 
       return { fits: false, excess: `it is larger than ${bounds.bytes} bytes` };
     }
   }
-  return { fits: true, bytes, outside: references.find((reference) => !ids.has(documentOf(reference))) };
+  const outside = references.find((reference) => !ids.has(documentOf(reference)));
+  return { fits: true, cost: bytes + nodes * BYTES_PER_PART, outside };
 }
 
 function noteReference(key: string, member: unknown, references: string[], ids: Set<string>): void {

@@ -1,6 +1,6 @@
-import { type Change, KIND_FACTS, type Kind } from '../protocol/model.ts';
+import { CHANGES, type Change, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { sameJson } from './reuse.ts';
-import type { Swap } from './snapshot.ts';
+import type { Catalog, Swap } from './snapshot.ts';
 import { type ListedItem, type Sight, type ViewSelection, viewOf } from './view.ts';
 
 /** The kinds that one notice is about. */
@@ -34,6 +34,23 @@ export function changesSeen(selection: ViewSelection, sight: Sight, swap: Swap):
     known.set(key, changes);
   }
   return changes;
+}
+
+/** From where a catalog is seen. */
+export interface Look {
+  readonly catalog: Catalog;
+  readonly selection: ViewSelection;
+  readonly sight: Sight;
+}
+
+/** What is another one from one place than from another; order does not count. */
+export function changesMoved(from: Look, to: Look): readonly Change[] {
+  const before = viewOf(from.catalog, from.selection, from.sight);
+  const after = viewOf(to.catalog, to.selection, to.sight);
+  return CHANGES.filter(
+    (change) =>
+      before !== after && KINDS_OF[change].some((kind) => differ(kind, before.list(kind), after.list(kind))),
+  );
 }
 
 function differ(kind: Kind, before: readonly ListedItem[], after: readonly ListedItem[]): boolean {

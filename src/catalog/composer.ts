@@ -56,6 +56,11 @@ export class Composer {
     return this.#duties.duties;
   }
 
+  /** Which upstreams there are is another matter now. */
+  forget(): void {
+    this.#duties = undefined;
+  }
+
   /** The shared catalog with these lists in the places of the duties; itself where that makes no difference. */
   compose(own: (duty: Duty) => OwnList | undefined): Composed {
     const { order, shared, naming, twins } = this.#options;

@@ -7,12 +7,12 @@ const KEPT_CATALOGS = 8;
 /** A catalog and those that it took the place of. */
 export class Editions {
   readonly #now: () => number;
-  readonly #paged: boolean;
+  readonly #paged: () => boolean;
   #current: Catalog;
   #superseded: readonly { readonly catalog: Catalog; readonly at: number }[] = [];
 
   /** `paged`: lists are served in pages, so somebody may be in the middle of an older one. */
-  constructor(first: Catalog, about: { readonly now: () => number; readonly paged: boolean }) {
+  constructor(first: Catalog, about: { readonly now: () => number; readonly paged: () => boolean }) {
     this.#current = first;
     this.#now = about.now;
     this.#paged = about.paged;
@@ -26,7 +26,7 @@ export class Editions {
   replace(next: Catalog): void {
     const catalog = this.#current;
     this.#current = next;
-    if (this.#paged && catalog.revision !== next.revision) {
+    if (this.#paged() && catalog.revision !== next.revision) {
       this.#superseded = [{ catalog, at: this.#now() }, ...this.#superseded].slice(0, KEPT_CATALOGS);
     }
   }

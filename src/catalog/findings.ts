@@ -13,6 +13,16 @@ export function logFinding(log: Log, finding: CatalogFinding): void {
   log[severity === 'info' ? 'info' : 'warn']({ upstream, kind, finding: id, item, reason }, 'finding');
 }
 
+/** Each finding is logged when it is new, not whenever a list is read (cases C-005, C-009). */
+export function logNews(log: Log, now: readonly CatalogFinding[], before: readonly CatalogFinding[]): void {
+  if (now !== before) {
+    const known = new Set(before.map(findingName));
+    for (const finding of now.filter((each) => !known.has(findingName(each)))) {
+      logFinding(log, finding);
+    }
+  }
+}
+
 /** What repairing and walking its lists had to say about one upstream. */
 export function listFindings({ upstream, lists }: UpstreamPart): CatalogFinding[] {
   return Object.values(lists).flatMap((list) => list.findings.map((finding) => ({ upstream, ...finding })));

@@ -1,7 +1,7 @@
 import type { ScopeKey } from '../access/cache-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Log } from '../base/log.ts';
-import { type Change, KINDS, type Kind } from '../protocol/model.ts';
+import { CHANGES, type Change, KINDS, type Kind } from '../protocol/model.ts';
 import { findingName, logFinding } from './findings.ts';
 import { beforeAbort } from './flight.ts';
 import { OwnList } from './own-list.ts';
@@ -21,7 +21,7 @@ export interface ListSourceOptions<C> {
   ) => Promise<ListPart | undefined>;
   /** What one principal read for all has changed. */
   readonly commonChanged: () => void;
-  readonly debounceMs: number;
+  readonly debounceMs: () => number;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -149,6 +149,18 @@ export class ListSource<C extends Caller> {
         common.list.drop();
       }
       throw thrown;
+    }
+  }
+
+  /** It is gone, or is another server now. */
+  forget(upstream: string): void {
+    for (const kind of KINDS) {
+      const key = this.keyOf({ upstream, kind }, undefined);
+      this.#common.get(key)?.list.drop();
+      this.#common.delete(key);
+    }
+    for (const change of CHANGES) {
+      this.#notices.delete(noticeName(upstream, change));
     }
   }
 

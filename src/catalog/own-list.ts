@@ -1,7 +1,9 @@
-import { ERRORS, type ErrorCode, GatewayError } from '../base/errors.ts';
+import { ERRORS, type ErrorCode } from '../base/error-table.ts';
+import { GatewayError } from '../base/errors.ts';
 import { backoff, jittered } from '../base/time.ts';
 import type { Item, Kind } from '../protocol/model.ts';
 import { Flight } from './flight.ts';
+import { Pace } from './pace.ts';
 import type { ListPart } from './part.ts';
 import { LONGEST_DEBOUNCE, RETRY_BASE, RETRY_CAP } from './reader.ts';
 import { reuseList } from './reuse.ts';
@@ -13,7 +15,7 @@ export interface OwnListOptions {
   readonly ttl: number;
   /** How long one that cannot be read again is served, in ms. */
   readonly staleFor: number;
-  readonly debounceMs: number;
+  readonly debounceMs: () => number;
   readonly now: () => number;
   /** How often everybody was told that this list changed. */
   readonly notices: () => number;
@@ -48,6 +50,7 @@ export class OwnList {
   #followedAt = Number.NEGATIVE_INFINITY;
   #freshUntil = Number.NEGATIVE_INFINITY;
   #pollAt = Number.NEGATIVE_INFINITY;
+  readonly #pace = new Pace();
   #failure:
     | { readonly error: GatewayError; readonly since: number; retryAt: number; tries: number }
     | undefined;
@@ -89,13 +92,14 @@ export class OwnList {
       return Number.POSITIVE_INFINITY;
     }
     if (this.#covered !== this.notices) {
-      const { debounceMs } = this.#options;
+      const debounceMs = this.#options.debounceMs();
       // A steady stream of notices is read this often at most (case C-022).
       const earliest = this.#followedAt + LONGEST_DEBOUNCE * debounceMs;
-      return Math.max((this.#noticedAt ?? Number.NEGATIVE_INFINITY) + debounceMs, earliest);
+      const noticedAt = this.#noticedAt ?? Number.NEGATIVE_INFINITY;
+      return Math.max(noticedAt + debounceMs, earliest, this.#pace.readyAt);
     }
     if (this.#failure === undefined) {
-      return this.#pollAt;
+      return Math.max(this.#pollAt, this.#pace.readyAt);
     }
     return this.#known ? Math.min(this.#failure.retryAt, this.servedUntil) : this.#failure.retryAt;
   }
@@ -187,10 +191,13 @@ export class OwnList {
       this.#noticedAt = undefined;
       this.#followedAt = this.#options.now();
     }
+    this.#pace.begin(this.#options.now());
     try {
       this.take(await this.#walk(), notices);
     } catch (thrown) {
       this.#fail(thrown);
+    } finally {
+      this.#pace.end(this.#options.now());
     }
   }
 

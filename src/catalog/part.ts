@@ -24,6 +24,8 @@ export interface ListPart {
   readonly readAt: number;
   /** Tools that the configuration calls otherwise: original name to new one. */
   readonly renamed?: ReadonlyMap<string, string>;
+  /** As its server has it, where the configuration wants it otherwise: for the day when it wants that no longer. */
+  readonly unshaped?: ListPart;
   readonly findings: readonly Finding[];
 }
 

@@ -1,5 +1,6 @@
 import type { ScopeKey } from '../access/cache-scope.ts';
 import type { Principal } from '../access/principal.ts';
+import { KINDS } from '../protocol/model.ts';
 import { type Attended, Attention, type AttentionHost } from './attention.ts';
 import type { Composed } from './composer.ts';
 import { Editions } from './editions.ts';
@@ -14,7 +15,7 @@ const SCOUT_MS = 1_000;
 /** What the catalog of one principal needs of everybody's. */
 export interface PersonalHost<C extends Caller> extends AttentionHost {
   readonly source: ListSource<C>;
-  readonly paged: boolean;
+  readonly paged: () => boolean;
   /** The shared catalog with these lists in the places that are one principal's own. */
   readonly compose: (own: (duty: Duty) => OwnList | undefined) => Composed;
   /** It has grown or shrunk, was used, or is not in use any more. */
@@ -31,7 +32,7 @@ export class Personal<C extends Caller> implements Attended<C> {
   readonly #host: PersonalHost<C>;
   readonly #lists = new Map<ScopeKey, OwnList>();
   /** The same, found faster: duties are the same objects for as long as the shared catalog is. */
-  readonly #listOf = new WeakMap<Duty, OwnList>();
+  #listOf = new WeakMap<Duty, OwnList>();
   #editions: Editions | undefined;
   /** The shared catalog that the current one was made from; undefined where a list has changed since. */
   #madeFrom: Catalog | undefined;
@@ -138,6 +139,22 @@ export class Personal<C extends Caller> implements Attended<C> {
     }
     this.#reading -= 1;
     weigh(this);
+  }
+
+  /** Its lists of this upstream are no longer what that serves. */
+  forget(upstream: string): void {
+    for (const kind of KINDS) {
+      const key = this.#host.source.keyOf({ upstream, kind }, this.principal);
+      this.#lists.get(key)?.drop();
+      this.#lists.delete(key);
+    }
+    this.#listOf = new WeakMap();
+  }
+
+  /** Names or the order of the servers are others now. */
+  rearranged(): void {
+    this.#listOf = new WeakMap();
+    this.#changed();
   }
 
   nextAt(duty: Duty): number {

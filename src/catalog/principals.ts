@@ -21,11 +21,16 @@ const READS_AT_ONCE = 16;
 /** What a principal takes in memory besides its lists and its catalog, in bytes; in round figures. */
 const BYTES_EACH = 1_024;
 
-/** Everybody whose catalog may differ from the shared one, bounded by bytes. */
+/**
+ * Everybody whose catalog may differ from the shared one, bounded by bytes. By grant, since an upstream may answer by what
+ * somebody may do: the same user with a token for less is somebody else here.
+ */
 export class Principals<C extends Caller> {
   readonly #scoping: Scoping;
   readonly #shared: () => Catalog;
   readonly #known = new Map<string, Personal<C>>();
+  /** The same by the key of their user. */
+  readonly #ofUser = new Map<string, Set<Personal<C>>>();
   readonly #source: ListSource<C>;
   readonly #composer: Composer;
   readonly #host: PersonalHost<C>;
@@ -52,9 +57,10 @@ export class Principals<C extends Caller> {
     };
   }
 
-  /** Whether this is the key of the one principal whose lists are the shared ones. */
-  isEverybody(key: string): boolean {
-    return key === this.#scoping.everybody.key;
+  /** Whether this is the owner, as events name them, whose lists are the shared ones. */
+  isEverybody(owner: string): boolean {
+    const { key, grant } = this.#scoping.everybody;
+    return owner === key || owner === grant;
   }
 
   of(principal: Principal): Catalog {
@@ -62,7 +68,7 @@ export class Principals<C extends Caller> {
     if (this.isEverybody(principal.key)) {
       return current;
     }
-    const personal = this.#known.get(principal.key);
+    const personal = this.#known.get(principal.grant);
     if (personal !== undefined) {
       this.#scoping.budget.touch(this.#scoping.keyOfAll(principal));
       return personal.catalog;
@@ -101,7 +107,7 @@ export class Principals<C extends Caller> {
     if (duty === undefined) {
       return undefined;
     }
-    const personal = this.#known.get(principal.key);
+    const personal = this.#known.get(principal.grant);
     const isThere =
       personal === undefined
         ? this.#source.commonOf(duty)?.list.known
@@ -114,7 +120,7 @@ export class Principals<C extends Caller> {
   }
 
   byRevision(revision: string, principal: Principal): Catalog | undefined {
-    return this.#known.get(principal.key)?.byRevision(revision);
+    return this.#known.get(principal.grant)?.byRevision(revision);
   }
 
   listen(caller: C): () => void {
@@ -137,8 +143,7 @@ export class Principals<C extends Caller> {
 
   /** One principal was told that lists changed, on a connection of its own. */
   invalidate(upstream: string, change: Change, owner: string): void {
-    const personal = this.#known.get(owner);
-    if (personal !== undefined) {
+    for (const personal of this.#ownedBy(owner)) {
       this.#tell(personal, upstream, [change], (list) => list.invalidate());
     }
     const duties = this.#composer.duties.filter(
@@ -158,15 +163,14 @@ export class Principals<C extends Caller> {
 
   /** Notices to this principal may have gone unheard. */
   missed(upstream: string, owner: string): void {
-    const personal = this.#known.get(owner);
-    if (personal !== undefined) {
+    for (const personal of this.#ownedBy(owner)) {
       this.#tell(personal, upstream, CHANGES, (list) => list.missed());
     }
   }
 
   /** Whether the last swap of the shared catalog is news for this principal. */
   follows(principal: Principal): boolean {
-    return this.isEverybody(principal.key) || this.#known.get(principal.key)?.attention.follows === true;
+    return this.isEverybody(principal.key) || this.#known.get(principal.grant)?.attention.follows === true;
   }
 
   /** The shared catalog took the place of `before`. Only whoever listens is concerned. */
@@ -184,6 +188,24 @@ export class Principals<C extends Caller> {
   /** See {@link ListSource.adopt}. */
   adopt(part: UpstreamPart): void {
     this.#source.adopt(part);
+  }
+
+  /** An upstream is gone, or is another server now: nothing that it said to single users is served any more. */
+  forget(upstream: string): void {
+    this.#background.delete(upstream);
+    this.#source.forget(upstream);
+    for (const personal of this.#known.values()) {
+      personal.forget(upstream);
+    }
+  }
+
+  /** Upstreams, their order, or names are others now. */
+  rearranged(): void {
+    this.#composer.forget();
+    this.#bare = undefined;
+    for (const personal of this.#known.values()) {
+      personal.rearranged();
+    }
   }
 
   close(): void {
@@ -222,23 +244,41 @@ export class Principals<C extends Caller> {
   }
 
   #personal(principal: Principal): Personal<C> {
-    let personal = this.#known.get(principal.key);
+    let personal = this.#known.get(principal.grant);
     if (personal === undefined) {
       personal = new Personal(principal, this.#host);
-      this.#known.set(principal.key, personal);
+      this.#known.set(principal.grant, personal);
+      const mine = this.#ofUser.get(principal.key) ?? new Set<Personal<C>>();
+      this.#ofUser.set(principal.key, mine.add(personal));
     }
     return personal;
+  }
+
+  #forget(personal: Personal<C>): void {
+    const { key, grant } = personal.principal;
+    this.#known.delete(grant);
+    const mine = this.#ofUser.get(key);
+    mine?.delete(personal);
+    if (mine?.size === 0) {
+      this.#ofUser.delete(key);
+    }
+  }
+
+  /** Those whom an event is about: those of one grant, or all of one user. */
+  #ownedBy(owner: string): Iterable<Personal<C>> {
+    const personal = this.#known.get(owner);
+    return personal === undefined ? (this.#ofUser.get(owner) ?? []) : [personal];
   }
 
   /** What is in use stays beyond the bound, and is counted again when it no longer is. */
   #weigh(personal: Personal<C>): void {
     const { principal } = personal;
-    const isKept = () => this.#known.get(principal.key) === personal;
+    const isKept = () => this.#known.get(principal.grant) === personal;
     if (isKept()) {
       const { budget, keyOfAll } = this.#scoping;
       budget.hold(keyOfAll(principal), BYTES_EACH + personal.bytes, () => {
         if (isKept() && !personal.inUse) {
-          this.#known.delete(principal.key);
+          this.#forget(personal);
         }
       });
     }

@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts';
 import { backoff, jittered } from '../base/time.ts';
 import { type CacheHints, type Change, KINDS, type Kind } from '../protocol/model.ts';
 import { beforeAbort, Flight } from './flight.ts';
+import { Pace } from './pace.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 
 export interface ReaderOptions {
@@ -9,7 +10,7 @@ export interface ReaderOptions {
   readonly read: (upstream: string, kind: Kind, signal: AbortSignal) => Promise<ListPart | undefined>;
   readonly log: Log;
   /** How long a change notice waits for further ones, in ms. */
-  readonly debounceMs: number;
+  readonly debounceMs: () => number;
   /** When to read a list again that announces no changes, in ms; undefined: only when told. */
   readonly pollEvery?: (upstream: string, kind: Kind, hints: CacheHints) => number | undefined;
   /** Runs something later and returns what cancels that. */
@@ -35,6 +36,12 @@ export class Reader {
   readonly #changed: () => void;
   readonly #life = new AbortController();
   readonly #flights: Readonly<Record<Kind, Flight>>;
+  readonly #paces: Readonly<Record<Kind, Pace>> = {
+    tools: new Pace(),
+    prompts: new Pace(),
+    resources: new Pace(),
+    templates: new Pace(),
+  };
   readonly #lists = new Map<Kind, ListPart>();
   /** Read, but not yet part of what is offered: the kinds of one refresh appear together. */
   readonly #landed = new Map<Kind, ListPart | undefined>();
@@ -80,6 +87,23 @@ export class Reader {
     return { upstream: this.#upstream, namespace, lists, stale: this.#lost || this.#failing.size > 0 };
   }
 
+  /** Lists that were read elsewhere, from the server that is read from here on. */
+  seed(lists: ReadonlyMap<Kind, ListPart | undefined>): void {
+    for (const [kind, list] of lists) {
+      this.#keep(kind, list);
+    }
+  }
+
+  /** What was read is to be served in another form. */
+  reshape(kind: Kind, shape: (list: ListPart) => ListPart): void {
+    for (const lists of [this.#lists, this.#landed]) {
+      const list = lists.get(kind);
+      if (list !== undefined) {
+        lists.set(kind, shape(list));
+      }
+    }
+  }
+
   /** Takes over the lists as the catalog settled them, so that what says the same stays the same object. */
   adopt(part: UpstreamPart): void {
     for (const kind of KINDS) {
@@ -115,16 +139,32 @@ export class Reader {
 
   /** A change notice: refreshes when no further one came for a while (case C-022). */
   invalidate(change: Change): void {
-    const { now, schedule, debounceMs } = this.#options;
+    const { now, schedule } = this.#options;
+    const debounceMs = this.#options.debounceMs();
     const waiting = this.#notices.get(change);
     waiting?.cancel();
     const first = waiting?.first ?? now();
     const left = first + LONGEST_DEBOUNCE * debounceMs - now();
-    const cancel = schedule(Math.max(0, Math.min(debounceMs, left)), () => {
-      this.#notices.delete(change);
-      this.#again(change === 'resources' ? ['resources', 'templates'] : [change]);
-    });
+    const cancel = schedule(Math.max(0, Math.min(debounceMs, left)), () => this.#follow(change, first));
     this.#notices.set(change, { first, cancel });
+  }
+
+  /** Reads what is said to have changed, when it has rested: a server may say so without end. */
+  #follow(change: Change, first: number): void {
+    const kinds: readonly Kind[] = change === 'resources' ? ['resources', 'templates'] : [change];
+    const running = kinds.flatMap((kind) => this.#flights[kind].running ?? []);
+    const rest = Math.max(...kinds.map((kind) => this.#paces[kind].readyAt)) - this.#options.now();
+    const again = () => this.#follow(change, first);
+    if (running.length > 0) {
+      const waiting = new AbortController();
+      this.#notices.set(change, { first, cancel: () => waiting.abort() });
+      void Promise.all(running).then(() => waiting.signal.aborted || again());
+    } else if (rest > 0) {
+      this.#notices.set(change, { first, cancel: this.#options.schedule(rest, again) });
+    } else {
+      this.#notices.delete(change);
+      this.#again(kinds);
+    }
   }
 
   /** The upstream is lost: its lists stay for `staleForMs`, counted from the first loss, and are not read meanwhile. */
@@ -146,6 +186,8 @@ export class Reader {
 
   async #read(kind: Kind): Promise<void> {
     const { signal } = this.#life;
+    const pace = this.#paces[kind];
+    pace.begin(this.#options.now());
     try {
       const list = await beforeAbort(signal, this.#options.read(this.#upstream, kind, signal));
       this.#landed.set(kind, list);
@@ -157,6 +199,8 @@ export class Reader {
       this.#failing.add(kind);
       const about = { err: thrown, upstream: this.#upstream, kind };
       this.#options.log.warn(about, 'a list could not be read; the last complete one stays, if there is one');
+    } finally {
+      pace.end(this.#options.now());
     }
   }
 
@@ -171,9 +215,11 @@ export class Reader {
     this.#lists.set(kind, list);
     const ms = this.#options.pollEvery?.(this.#upstream, kind, list.hints);
     if (ms !== undefined) {
+      const rest = this.#paces[kind].readyAt - this.#options.now();
+      const wait = Math.max(jittered(ms), rest);
       this.#polls.set(
         kind,
-        this.#options.schedule(jittered(ms), () => this.#again([kind])),
+        this.#options.schedule(wait, () => this.#again([kind])),
       );
     }
   }

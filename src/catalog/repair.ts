@@ -15,8 +15,8 @@ interface Repaired {
 /** A repair in progress, fed page by page so that what is left out is not kept until the end of a long walk. */
 interface Repair {
   add(raw: readonly unknown[]): void;
-  /** Estimated JSON bytes of the items kept so far. */
-  readonly bytes: number;
+  /** What the items kept so far take in memory, in bytes, estimated. */
+  readonly cost: number;
   done(): Repaired;
 }
 
@@ -39,7 +39,7 @@ export function startRepair(kind: Kind): Repair {
   const items = new Map<string, Item>();
   const findings: Finding[] = [];
   let position = 0;
-  let bytes = 0;
+  let cost = 0;
   const take = (value: unknown): void => {
     const judged = judge(kind, value, position);
     position += 1;
@@ -54,12 +54,12 @@ export function startRepair(kind: Kind): Repair {
     }
     items.set(judged.key, judged.item);
     findings.push(...judged.findings);
-    bytes += judged.bytes;
+    cost += judged.cost;
   };
   return {
     add: (raw) => raw.forEach(take),
-    get bytes() {
-      return bytes;
+    get cost() {
+      return cost;
     },
     done: () => ({ items: [...items.values()], findings: shortened(kind, findings) }),
   };
@@ -86,7 +86,7 @@ type Judged =
   | {
       readonly item: Item;
       readonly key: string;
-      readonly bytes: number;
+      readonly cost: number;
       readonly findings: readonly Finding[];
     }
   | { readonly item: undefined; readonly findings: readonly Finding[] };
@@ -124,7 +124,7 @@ function judge(kind: Kind, value: unknown, position: number): Judged {
   if (kind === 'tools' && measured.outside !== undefined) {
     findings.push(remoteReference(label, measured.outside));
   }
-  return { item: mended.item, key, bytes: measured.bytes, findings };
+  return { item: mended.item, key, cost: measured.cost, findings };
 }
 
 const ASK_THE_AUTHOR = 'Ask the author of the server to mend it; everything else of this server is served.';

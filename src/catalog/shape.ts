@@ -19,9 +19,11 @@ const MEMBERS = {
 /**
  * The tools of an upstream as the configuration wants them: those that are not allowed are gone for everybody, others
  * have another description or other annotations in the place of their own, every other member untouched and in order.
- * Names in items stay those of the server; new ones are in `renamed`, for the catalog to expose.
+ * Names in items stay those of the server; new ones are in `renamed`, for the catalog to expose. A list that was shaped
+ * before is shaped anew, from what it was.
  */
-export function shapeTools(list: ListPart, settings: ToolSettings): ListPart {
+export function shapeTools(given: ListPart, settings: ToolSettings): ListPart {
+  const list = given.unshaped ?? given;
   const allowed = settings.allow.map(wildcard);
   const denied = settings.deny.map(wildcard);
   const served = list.items.filter((item) => {
@@ -34,6 +36,7 @@ export function shapeTools(list: ListPart, settings: ToolSettings): ListPart {
     ...list,
     items: shaped,
     findings: [...list.findings, ...strangers(list.items, settings)],
+    unshaped: list,
     ...(renamed.size === 0 ? {} : { renamed }),
   };
 }

@@ -5,6 +5,7 @@ import { exposeLinks, linkedUris } from './links.ts';
 import { bareNames, exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
 import { reusePart, sameJson } from './reuse.ts';
+import type { Work } from './template.ts';
 import { type ResourceRoute, routeUris, type UriRoutes, type UriSource } from './uris.ts';
 
 export type { ResourceRoute } from './uris.ts';
@@ -44,7 +45,7 @@ export interface Catalog {
   /** The order of look-up is that of {@link UriRoutes}. Takes a template as text too, as completion names it. */
   resourceByUri(exposed: string): ResourceRoute | undefined;
   /** What clients call that upstream's URI or template: itself unless another upstream has it too. */
-  exposeUri(upstream: string, original: string): string;
+  exposeUri(upstream: string, original: string, work?: Work): string;
   /** Upstreams for which {@link exposeUri} can change something; results of others need no rewriting. */
   readonly renamedUris: ReadonlySet<string>;
 }

@@ -3,39 +3,17 @@ import type { GatewayError } from '../base/errors.ts';
 import { after } from '../base/time.ts';
 import { type Change, KINDS, type Kind } from '../protocol/model.ts';
 import { Editions } from './editions.ts';
-import { findingName, logFinding } from './findings.ts';
+import { logNews } from './findings.ts';
 import { FirstTries } from './first-tries.ts';
 import type { NamingRule } from './naming.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 import { Principals } from './principals.ts';
-import { Reader, type ReaderOptions } from './reader.ts';
-import type { Caller, Scoping } from './scoping.ts';
-import { buildCatalog, type Catalog, changesBetween, type Swap } from './snapshot.ts';
+import type { ReaderOptions } from './reader.ts';
+import { Readers } from './readers.ts';
+import type { Caller } from './scoping.ts';
+import { buildCatalog, type Catalog, changesBetween } from './snapshot.ts';
+import type { Rearrangement, StoreOptions } from './store-options.ts';
 import { SwapWindow } from './swap-window.ts';
-
-/** What a reader needs, with timers and clock of this process unless given, and: */
-export interface StoreOptions<C extends Caller>
-  extends Omit<ReaderOptions, 'schedule' | 'now' | 'read'>,
-    Partial<Pick<ReaderOptions, 'schedule' | 'now'>> {
-  /** Walks one list to its end: for everybody, or for whoever asks. See {@link ReaderOptions.read}. */
-  readonly read: (
-    upstream: string,
-    kind: Kind,
-    signal: AbortSignal,
-    caller: C | undefined,
-  ) => Promise<ListPart | undefined>;
-  /** Ids of the enabled upstreams in config order. */
-  readonly order: () => readonly string[];
-  /** Default: the id. */
-  readonly namespaceOf?: (upstream: string) => string;
-  readonly naming: NamingRule;
-  /** Whose a list is. Default: everybody's. */
-  readonly scoping?: Scoping;
-  /** Whether lists are served in pages; default true. If not, nobody can be in the middle of a superseded catalog. */
-  readonly paged?: boolean;
-  /** Called after a swap that clients can notice, with the new catalog already in place. */
-  readonly onSwap: (swap: Swap) => void;
-}
 
 /**
  * Holds the shared catalog and replaces it whole. A refresh of an upstream leads to at most one swap, when all its lists
@@ -44,8 +22,7 @@ export interface StoreOptions<C extends Caller>
  */
 export class Store<C extends Caller = Caller> {
   readonly #options: StoreOptions<C>;
-  readonly #reading: ReaderOptions;
-  readonly #readers = new Map<string, Reader>();
+  readonly #readers: Readers;
   readonly #tries: FirstTries;
   readonly #shared: Editions;
   readonly #principals: Principals<C> | undefined;
@@ -54,15 +31,19 @@ export class Store<C extends Caller = Caller> {
   #closed = false;
 
   constructor(options: StoreOptions<C>) {
-    const { scoping, read, paged = true } = options;
+    const { scoping, read, paged = () => true } = options;
     this.#options = options;
-    this.#reading = {
+    const reading: ReaderOptions = {
       schedule: after,
       now: Date.now,
       ...options,
       read: (upstream, kind, signal) => read(upstream, kind, signal, undefined),
     };
-    const { schedule, now } = this.#reading;
+    const { schedule, now } = reading;
+    this.#readers = new Readers(reading, {
+      again: (upstream, kinds) => void this.refresh(upstream, kinds),
+      changed: () => this.#publishLater(),
+    });
     this.#naming = options.naming;
     this.#swaps = new SwapWindow(schedule, options.debounceMs, () => this.#swap());
     this.#tries = new FirstTries(schedule);
@@ -146,11 +127,11 @@ export class Store<C extends Caller = Caller> {
   }
 
   async #refreshShared(upstream: string, kinds: readonly Kind[]): Promise<void> {
-    const reader = this.#readerOf(upstream);
+    const reader = this.#readers.of(upstream);
     await reader.refresh(kinds);
     await this.#swaps.publish();
     // Dropped meanwhile: if it comes back under the same id, its first attempt is still to come.
-    if (this.#readers.get(upstream) === reader) {
+    if (this.#readers.find(upstream) === reader) {
       this.markTried(upstream);
     }
   }
@@ -164,12 +145,12 @@ export class Store<C extends Caller = Caller> {
       return;
     }
     if (owner === undefined) {
-      this.#readerOf(upstream).invalidate(change);
+      this.#readers.of(upstream).invalidate(change);
       this.#principals?.noticed(upstream, [change]);
     } else if (this.#principals?.isEverybody(owner) !== false) {
       // Without sign-in everybody is one user, whose lists are the shared ones; some servers tell only the session
       // that made the change.
-      this.#readerOf(upstream).invalidate(change);
+      this.#readers.of(upstream).invalidate(change);
     } else {
       this.#principals.invalidate(upstream, change, owner);
     }
@@ -187,23 +168,49 @@ export class Store<C extends Caller = Caller> {
 
   /** The upstream is lost: what it offered stays, marked, for `staleForMs`, then goes with one swap. */
   markStale(upstream: string, staleForMs: number): void {
-    this.#readers.get(upstream)?.markStale(staleForMs);
+    this.#readers.find(upstream)?.markStale(staleForMs);
     this.#principals?.noticed(upstream);
     this.#publishLater();
   }
 
-  /** The upstream is gone for good, and its items with it. */
-  drop(upstream: string): void {
-    this.#readers.get(upstream)?.end();
-    this.#readers.delete(upstream);
-    this.#tries.forget(upstream);
-    this.#publishLater();
+  /**
+   * Another server serves under this id: `lists` were read from it. Without them, those of its predecessor stay, as for a
+   * server that is lost, until it can be read. What single users were told by the predecessor is forgotten.
+   */
+  succeed(
+    upstream: string,
+    lists: ReadonlyMap<Kind, ListPart | undefined> | undefined,
+    staleForMs: number,
+  ): void {
+    this.#principals?.forget(upstream);
+    if (lists === undefined) {
+      this.markStale(upstream, staleForMs);
+    } else {
+      this.#readers.replace(upstream, lists);
+      this.#publishLater();
+    }
+    this.markTried(upstream);
   }
 
-  /** Order, namespaces or naming changed: one rebuild. */
-  rearrange(naming: NamingRule = this.#naming): void {
+  /** Becomes the store of another configuration, with one swap, at once. */
+  rearrange(naming = this.#naming, { gone = [], reshaped = new Map() }: Rearrangement = {}): void {
     this.#naming = naming;
-    this.#publishLater();
+    for (const upstream of gone) {
+      this.#readers.end(upstream);
+      this.#tries.forget(upstream);
+    }
+    for (const [upstream, shape] of reshaped) {
+      this.#readers.find(upstream)?.reshape('tools', shape);
+    }
+    for (const upstream of [...gone, ...reshaped.keys()]) {
+      this.#principals?.forget(upstream);
+    }
+    this.#principals?.rearranged();
+    this.#swaps.now();
+    for (const upstream of reshaped.keys()) {
+      // A list that was shaped before may stand for another one that looked the same.
+      this.#readers.find(upstream)?.invalidate('tools');
+    }
   }
 
   /** The first attempt to reach the upstream is over, whatever came of it. */
@@ -225,9 +232,7 @@ export class Store<C extends Caller = Caller> {
   /** Ends every read and timer. Idempotent; the current catalog stays readable. */
   close(): void {
     this.#closed = true;
-    for (const reader of this.#readers.values()) {
-      reader.end();
-    }
+    this.#readers.close();
     this.#principals?.close();
     this.#swaps.close();
     this.#tries.close();
@@ -235,17 +240,6 @@ export class Store<C extends Caller = Caller> {
 
   #namespaceOf(upstream: string): string {
     return this.#options.namespaceOf?.(upstream) ?? upstream;
-  }
-
-  #readerOf(upstream: string): Reader {
-    const known = this.#readers.get(upstream);
-    if (known !== undefined) {
-      return known;
-    }
-    const again = (kinds: readonly Kind[]) => void this.refresh(upstream, kinds);
-    const reader = new Reader(upstream, this.#reading, again, () => this.#publishLater());
-    this.#readers.set(upstream, reader);
-    return reader;
   }
 
   #publishLater(): void {
@@ -261,10 +255,10 @@ export class Store<C extends Caller = Caller> {
       const parts = this.#options.order().flatMap((id) => this.#partOf(id) ?? []);
       const next = buildCatalog(parts, this.#naming, before);
       for (const part of next.parts.values()) {
-        (this.#readers.get(part.upstream) ?? this.#principals)?.adopt(part);
+        (this.#readers.find(part.upstream) ?? this.#principals)?.adopt(part);
       }
       this.#shared.replace(next);
-      this.#report(next, before);
+      logNews(this.#options.log, next.findings, before.findings);
       if (next.revision !== before.revision) {
         this.#swaps.open();
       }
@@ -283,17 +277,6 @@ export class Store<C extends Caller = Caller> {
 
   #partOf(upstream: string): UpstreamPart | undefined {
     const namespace = this.#namespaceOf(upstream);
-    return this.#readers.get(upstream)?.part(namespace) ?? this.#principals?.commonPart(upstream, namespace);
-  }
-
-  /** Each finding is logged when it is new, not at every refresh (cases C-005, C-009). */
-  #report(next: Catalog, before: Catalog): void {
-    if (next.findings === before.findings) {
-      return;
-    }
-    const known = new Set(before.findings.map(findingName));
-    for (const finding of next.findings.filter((each) => !known.has(findingName(each)))) {
-      logFinding(this.#options.log, finding);
-    }
+    return this.#readers.part(upstream, namespace) ?? this.#principals?.commonPart(upstream, namespace);
   }
 }

@@ -18,25 +18,43 @@ const LONGEST_TEMPLATE = 4096;
 const LONGEST_URI = 4096;
 const MOST_EXPRESSIONS = 32;
 
-/** Most work for one look-up in one upstream's templates: a thousand ordinary ones, or a fraction of a hostile one. */
-const LOOKUP_BUDGET = 4_000_000;
+/** Most work for one look-up in one upstream's templates: some hundred that begin as the URI does. */
+const LOOKUP_BUDGET = 100_000;
+/** Most work for all the URIs of one result: a server decides how many there are, and which templates are tried. */
+const RESULT_BUDGET = 10_000_000;
+/** The work of seeing that a template begins otherwise. */
+const GLANCE = 4;
+
+/** Work that is left, in characters of templates times characters of URIs. Negative once there was not enough. */
+export interface Work {
+  left: number;
+}
+
+export function workForOneResult(): Work {
+  return { left: RESULT_BUDGET };
+}
 
 /**
  * The first of one upstream's candidates whose template matches. Thousands of hostile templates must not stall the
- * loop: what is still unmatched when the budget is spent counts as no match, the same for the same list and URI.
+ * loop: what is still unmatched when the budget is spent counts as no match, the same for the same list and URI; with
+ * `work` also when that is spent.
  */
 export function firstMatch<T extends { readonly compiled: UriTemplate | undefined }>(
   candidates: readonly T[],
   uri: string,
+  work: Work = { left: Number.POSITIVE_INFINITY },
 ): T | undefined {
   let budget = LOOKUP_BUDGET;
   for (const candidate of candidates) {
     const { compiled } = candidate;
+    work.left -= GLANCE;
     if (compiled === undefined || !uri.startsWith(compiled.prefix)) {
       continue;
     }
-    budget -= compiled.length * uri.length;
-    if (budget < 0) {
+    const cost = compiled.length * uri.length;
+    budget -= cost;
+    work.left -= budget < 0 ? 0 : cost;
+    if (budget < 0 || work.left < 0) {
       return undefined;
     }
     if (compiled.matches(uri)) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { costOf } from '../base/cost.ts';
 import type { Item } from '../protocol/model.ts';
 import { KINDS } from '../protocol/model.ts';
 import type { NamingRule } from './naming.ts';
@@ -22,12 +23,12 @@ export class Twins {
   items(items: readonly Item[]): readonly Item[] {
     const json = JSON.stringify(items);
     return this.#items.take(createHash('sha256').update(json).digest('base64'), () => {
-      this.#bytes.set(items, Buffer.byteLength(json));
+      this.#bytes.set(items, costOf(items));
       return items;
     });
   }
 
-  /** Size as JSON of items that came from {@link items}, in bytes. */
+  /** What items that came from {@link items} take in memory, in bytes. */
   bytesOf(items: readonly Item[]): number {
     return this.#bytes.get(items) ?? 0;
   }

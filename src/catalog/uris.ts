@@ -1,5 +1,5 @@
 import { identityOf } from './naming.ts';
-import { compileTemplate, firstMatch, type UriTemplate } from './template.ts';
+import { compileTemplate, firstMatch, type UriTemplate, type Work } from './template.ts';
 
 /** The URIs and templates that one upstream offers, as it knows them. */
 export interface UriSource {
@@ -23,13 +23,20 @@ export interface UriRoutes {
    * matches (case C-074). Undefined where nobody offers it.
    */
   route(exposed: string): ResourceRoute | undefined;
-  /** What clients call a URI or a template of an upstream, in lists and in results. */
-  expose(upstream: string, original: string): string;
+  /**
+   * What clients call a URI or a template of an upstream, in lists and in results. A URI that no list holds is renamed
+   * once `work` is spent: nobody knows then whether it is another upstream's.
+   */
+  expose(upstream: string, original: string, work?: Work): string;
   /** Upstreams whose URIs can come out renamed: results of all others need no rewriting. */
   readonly renamed: ReadonlySet<string>;
   /** Templates that are listed but cannot be matched, since they are malformed or too large. */
   readonly unreadable: readonly { readonly upstream: string; readonly template: string }[];
 }
+
+/** URIs that no list holds and whose owner is remembered: notices about one go to all who watch it. */
+const MOST_RECENT = 1_000;
+const LONGEST_RECENT = 1_024;
 
 /**
  * Ownership of URIs (case C-073): the first source that offers one keeps it unchanged; a later one's is exposed with
@@ -51,20 +58,36 @@ export function routeUris(sources: readonly UriSource[]): UriRoutes {
     templates: templates.map((template) => ({ template, compiled: compileTemplate(template) })),
   }));
   const offered = offer(claimsOf(sources, templates), known);
-  const covers = (uri: string, only?: string): ResourceRoute | undefined => {
+  const matching = (uri: string, only?: string, work?: Work): ResourceRoute | undefined => {
     const owner = templates.find(
       ({ upstream, templates }) =>
-        (only === undefined || upstream === only) && firstMatch(templates, uri) !== undefined,
+        (only === undefined || upstream === only) && firstMatch(templates, uri, work) !== undefined,
     );
     return owner && { upstream: owner.upstream, uri };
   };
-  const expose = (upstream: string, original: string): string => {
+  const recent = new Map<string, ResourceRoute | undefined>();
+  const covers = (uri: string, only?: string, work?: Work): ResourceRoute | undefined => {
+    if (only !== undefined || work !== undefined || uri.length > LONGEST_RECENT) {
+      return matching(uri, only, work);
+    }
+    if (!recent.has(uri)) {
+      const [oldest] = recent.size >= MOST_RECENT ? recent.keys() : [];
+      if (oldest !== undefined) {
+        recent.delete(oldest);
+      }
+      recent.set(uri, matching(uri));
+    }
+    return recent.get(uri);
+  };
+  const expose = (upstream: string, original: string, work?: Work): string => {
     const listed = offered.exposed.get(identityOf(upstream, original));
     if (listed !== undefined || /^https?:/i.test(original)) {
       return listed ?? original;
     }
-    const owner = (offered.routes.get(original) ?? covers(original))?.upstream ?? upstream;
-    const foreign = owner !== upstream || markOf(original, known) !== undefined;
+    const found =
+      offered.routes.get(original) ?? (isSpent(work) ? undefined : covers(original, undefined, work));
+    const owner = found?.upstream ?? upstream;
+    const foreign = isSpent(work) || owner !== upstream || markOf(original, known) !== undefined;
     return foreign ? mark(original, upstream) : original;
   };
   const offersItself = ({ upstream, uri }: ResourceRoute): boolean =>
@@ -90,6 +113,10 @@ export function routeUris(sources: readonly UriSource[]): UriRoutes {
         .map(({ template }) => ({ upstream, template })),
     ),
   };
+}
+
+function isSpent(work: Work | undefined): boolean {
+  return work !== undefined && work.left < 0;
 }
 
 interface Templates {

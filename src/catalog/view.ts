@@ -2,6 +2,7 @@ import type { Subject } from '../access/policy.ts';
 import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { exposeLinks } from './links.ts';
 import type { Catalog, Entries, Entry } from './snapshot.ts';
+import type { Work } from './template.ts';
 import type { ResourceRoute } from './uris.ts';
 
 /** Which items may be seen. Two with one key let the same ones through. */
@@ -30,7 +31,7 @@ export interface View {
   /** Where what a client calls a URI leads. In the bare style any URI leads to the upstream, which knows its own. */
   resource(uri: string): ResourceRoute | undefined;
   /** What a client of this view calls that upstream's URI. */
-  exposeUri(upstream: string, original: string): string;
+  exposeUri(upstream: string, original: string, work?: Work): string;
 }
 
 const EVERYTHING: Sight = { key: '', shows: () => true };
@@ -65,8 +66,8 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
   const lists: Partial<Record<Kind, readonly ListedItem[]>> = {};
   const { style, upstream: only } = selection;
   const shows = (upstream: string) => only === undefined || upstream === only;
-  const exposeUri = (upstream: string, original: string) =>
-    style === 'bare' ? original : catalog.exposeUri(upstream, original);
+  const exposeUri = (upstream: string, original: string, work?: Work) =>
+    style === 'bare' ? original : catalog.exposeUri(upstream, original, work);
   const listed = (entry: Entry): ListedItem => {
     const item = exposed(entry, entry.exposed[style], (uri) => exposeUri(entry.upstream, uri));
     return { entry, item };

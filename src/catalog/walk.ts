@@ -9,11 +9,14 @@ import { startRepair } from './repair.ts';
 export interface WalkLimits {
   readonly pages: number;
   readonly items: number;
-  /** Estimated JSON bytes of all items together. */
+  /** What all items together take in memory, estimated. */
   readonly bytes: number;
   /** One deadline for the whole walk, not one per page. */
   readonly totalMs: number;
 }
+
+/** Longest cursor that is followed: it is kept until the end of the walk, and sent back. */
+const LONGEST_CURSOR = 16_384;
 
 const WALK_LIMITS: WalkLimits = {
   pages: 1000,
@@ -86,7 +89,7 @@ async function readPages(
       throw unreadable(kind, `it has more than ${limits.items} items`);
     }
     repair.add(raw);
-    if (repair.bytes > limits.bytes) {
+    if (repair.cost > limits.bytes) {
       throw unreadable(kind, `it is larger than ${limits.bytes} bytes`);
     }
     hints.push(hintsOf(result));
@@ -116,6 +119,9 @@ function nextCursorOf(kind: Kind, result: JsonObject): string | undefined {
   const cursor = result['nextCursor'] ?? undefined;
   if (cursor !== undefined && typeof cursor !== 'string') {
     throw unreadable(kind, 'its nextCursor is not a string');
+  }
+  if (cursor !== undefined && cursor.length > LONGEST_CURSOR) {
+    throw unreadable(kind, `its nextCursor is longer than ${LONGEST_CURSOR} characters`);
   }
   return cursor;
 }

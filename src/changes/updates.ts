@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
-import { Interest, type Place } from './interest.ts';
+import { wholesOf } from '../base/uri-parts.ts';
+import { Interest, type OwnerOf, type Place } from './interest.ts';
 import { Pacer } from './pacer.ts';
 
 /** Updates of single resources, on their way from the upstream that told of them to the clients that watch them. */
@@ -7,8 +8,8 @@ export class Updates {
   readonly #interest: Interest<Pacer<string>>;
 
   /** `watch` is told the whole set of URIs wanted in one place whenever it changes. */
-  constructor(watch: (place: Place, uris: ReadonlySet<string>) => void) {
-    this.#interest = new Interest(watch);
+  constructor(ownerOf: OwnerOf, watch: (place: Place, uris: ReadonlySet<string>) => void) {
+    this.#interest = new Interest(ownerOf, watch);
   }
 
   /**
@@ -26,14 +27,13 @@ export class Updates {
 
   /**
    * An upstream says that a resource changed, to one user or to everybody; it may be a part of one that is watched
-   * (spec: server/resources).
+   * (spec: server/resources). Where too many parts change at once, those who watch the whole are told that it did.
    */
   updated(upstream: string, uri: string, owner?: string): void {
-    for (const [watched, pacers] of this.#interest.of(upstream, owner)) {
-      if (uri === watched || uri.startsWith(watched.endsWith('/') ? watched : `${watched}/`)) {
-        for (const pacer of pacers) {
-          pacer.offer(uri);
-        }
+    const interest = this.#interest.of(upstream, owner);
+    for (const watched of interest.size === 0 ? [] : (wholesOf(uri) ?? [uri])) {
+      for (const pacer of interest.get(watched) ?? []) {
+        pacer.offer(pacer.full ? watched : uri);
       }
     }
   }
@@ -44,8 +44,8 @@ export class TaskUpdates {
   readonly #interest: Interest<(task: JsonObject) => void>;
 
   /** `watch` is told the whole set of task ids wanted in one place whenever it changes. */
-  constructor(watch: (place: Place, tasks: ReadonlySet<string>) => void) {
-    this.#interest = new Interest(watch);
+  constructor(ownerOf: OwnerOf, watch: (place: Place, tasks: ReadonlySet<string>) => void) {
+    this.#interest = new Interest(ownerOf, watch);
   }
 
   /** `heard` gets the params of the notice, with the upstream's own id. Returns how to stop. */

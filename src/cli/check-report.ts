@@ -1,5 +1,8 @@
 import type { CatalogFinding, Finding } from '../catalog/part.ts';
 import type { Entry } from '../catalog/snapshot.ts';
+import { diffSettings, runnable, type SettingsDiff } from '../config/diff.ts';
+import { ConfigError } from '../config/problems.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UpstreamReport } from '../observe/status.ts';
 import type { Kind } from '../protocol/model.ts';
@@ -14,6 +17,13 @@ export interface CheckReport {
   readonly catalog: Readonly<Record<string, Offers>>;
   /** The gravest first. */
   readonly findings: readonly CatalogFinding[];
+  /** What a reload would change, where it was asked for. */
+  readonly changes?: Changes;
+}
+
+export interface Changes extends SettingsDiff {
+  /** Why a running gateway could not take it; empty where it could. */
+  readonly refused: readonly string[];
 }
 
 export interface CheckedUpstream extends UpstreamReport {
@@ -31,10 +41,24 @@ export interface OfferedName {
   readonly original: string;
 }
 
+/** What these settings change for a gateway that runs by others. */
+export function changesFrom(running: Settings, settings: Settings): Changes {
+  const diff = diffSettings(running, settings);
+  try {
+    runnable(running, settings);
+    return { ...diff, refused: [] };
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) {
+      return { ...diff, refused: thrown.problems.map(({ path, message }) => `${path}: ${message}`) };
+    }
+    throw thrown;
+  }
+}
+
 const GRAVITY: readonly Finding['severity'][] = ['error', 'warning', 'info'];
 
 /** The state of a gateway whose upstreams were tried. */
-export function checkReport(gateway: Gateway): CheckReport {
+export function checkReport(gateway: Gateway, changes: Changes | undefined): CheckReport {
   const catalog = gateway.store.current;
   const troubles = new Map(troublesOf(gateway).map((trouble) => [trouble.upstream, trouble]));
   const upstreams = Object.entries(gateway.readiness().upstreams).map(([id, report]) => {
@@ -47,10 +71,14 @@ export function checkReport(gateway: Gateway): CheckReport {
     (one, other) => GRAVITY.indexOf(one.severity) - GRAVITY.indexOf(other.severity),
   );
   return {
-    ok: [...troubles.values()].every(({ optional }) => optional) && findings[0]?.severity !== 'error',
+    ok:
+      [...troubles.values()].every(({ optional }) => optional) &&
+      findings[0]?.severity !== 'error' &&
+      (changes?.refused.length ?? 0) === 0,
     upstreams: Object.fromEntries(upstreams),
     catalog: Object.fromEntries(offers),
     findings,
+    ...(changes === undefined ? {} : { changes }),
   };
 }
 

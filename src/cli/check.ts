@@ -1,26 +1,39 @@
+import { diffLines } from '../config/diff.ts';
+import { loadSettings } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import type { Settings } from '../config/settings.ts';
 import { KINDS } from '../protocol/model.ts';
-import { type CheckedUpstream, type CheckReport, checkReport, type Offers } from './check-report.ts';
+import {
+  type Changes,
+  type CheckedUpstream,
+  type CheckReport,
+  changesFrom,
+  checkReport,
+  type Offers,
+} from './check-report.ts';
 import { whileConnected } from './connected.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
-import { type GlobalOptions, openGateway } from './open.ts';
+import { type GlobalOptions, openGateway, overridesOf } from './open.ts';
 import { counted, oneLine, table } from './text.ts';
 
 export interface CheckOptions extends GlobalOptions {
   readonly json?: boolean;
   readonly strictNames?: boolean;
+  /** The configuration that a running gateway was started with. */
+  readonly against?: string;
 }
 
 /**
  * `check`: loads the configuration, connects to every upstream without a port, and prints what it found. Exit
- * code 1 where an upstream that is needed is not ready or a finding is an error, 2 where the configuration is wrong.
+ * code 1 where an upstream that is needed is not ready, a finding is an error, or a reload would be refused; 2 where a
+ * configuration is wrong.
  */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   try {
     const { gateway, settings } = await openGateway(options, io, 'throwaway');
+    const changes = await changesOf(options, settings, io);
     return await whileConnected(gateway, io, () => {
-      const report = checkReport(gateway);
+      const report = checkReport(gateway, changes);
       io.out(options.json ? asJson(report) : asText(report, options, settings));
       return report.ok ? EXIT.ok : EXIT.failed;
     });
@@ -30,6 +43,18 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     }
     throw thrown;
   }
+}
+
+async function changesOf(
+  options: CheckOptions,
+  settings: Settings,
+  { env }: Io,
+): Promise<Changes | undefined> {
+  if (options.against === undefined) {
+    return undefined;
+  }
+  const running = await loadSettings(options.against, { env, overrides: overridesOf(options) });
+  return changesFrom(running.settings, settings);
 }
 
 function asJson(report: CheckReport | (Pick<ConfigError, 'problems'> & { readonly ok: false })): string {
@@ -49,6 +74,7 @@ function asText(report: CheckReport, { strictNames = false }: CheckOptions, sett
     '',
     ...offers.flat(),
     ...findingLines(report),
+    ...changeLines(report),
     verdict(report),
   ];
   return `${lines.join('\n')}\n`;
@@ -81,8 +107,22 @@ function findingLines({ findings }: CheckReport): readonly string[] {
   return [counted(findings.length, 'findings'), ...lines, ''];
 }
 
+function changeLines({ changes }: CheckReport): readonly string[] {
+  if (changes === undefined) {
+    return [];
+  }
+  const { refused, ...diff } = changes;
+  const lines = diffLines(diff);
+  return [
+    'A reload',
+    ...(lines.length === 0 ? ['  nothing would change'] : lines.map((line) => `  ${line}`)),
+    ...refused.map((reason) => `  would be refused: ${reason}`),
+    '',
+  ];
+}
+
 /** The last line: whether all is well, and if not, why. */
-function verdict({ ok, upstreams, findings }: CheckReport): string {
+function verdict({ ok, upstreams, findings, changes }: CheckReport): string {
   if (ok) {
     return 'Result: ok';
   }
@@ -91,5 +131,6 @@ function verdict({ ok, upstreams, findings }: CheckReport): string {
     .map(([id]) => `${id} is not ready`);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const wrong = errors === 0 ? [] : [`${counted(errors, 'errors')} in what the servers offer`];
-  return `Result: failed: ${[...missing, ...wrong].join(', ')}`;
+  const refused = changes === undefined || changes.refused.length === 0 ? [] : ['a reload would be refused'];
+  return `Result: failed: ${[...missing, ...wrong, ...refused].join(', ')}`;
 }

@@ -18,6 +18,7 @@ export async function whileConnected(
   const stopped = io.stopped().then(() => ending.abort());
   try {
     gateway.connect();
+    gateway.fleet.wake(gateway.fleet.ids);
     const clear = showProgress(gateway, io);
     await Promise.race([gateway.settled(), stopped]);
     clear();

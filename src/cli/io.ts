@@ -1,4 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { withoutCredentials } from '../base/secrets.ts';
 
 /** The edge of a command: where it writes and what it was started with. Answers go to stdout, everything else to stderr. */
 export interface Io {
@@ -11,16 +13,18 @@ export interface Io {
   readonly input: () => Promise<string>;
   /** Width of the terminal that stdout is; undefined where it is none. */
   readonly columns: number | undefined;
-  /** Resolves with the name of the first signal that asks the process to end. */
+  /** Resolves with what asks the process to end: the name of a signal, `fault`, `end of npm`. */
   readonly stopped: () => Promise<string>;
+  /** Runs whenever the process is asked to read its configuration again (SIGHUP). */
+  readonly onHangup: (run: () => void) => void;
 }
 
 /** Exit codes of every command. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The real process. */
-export function processIo(): Io {
+/** The real process, which `stopped` watches over. */
+export function processIo(stopped: Io['stopped']): Io {
   // A reader that closes its end early (`patchbay tools | head`) has what it wanted; any other fault is one.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') {
@@ -31,14 +35,31 @@ export function processIo(): Io {
     input: () => text(process.stdin),
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     env: process.env,
-    out: (line) => process.stdout.write(line),
-    err: (line) => process.stderr.write(line),
+    out: (line) => process.stdout.write(withoutCredentials(line)),
+    err: (line) => process.stderr.write(withoutCredentials(line)),
     readable: process.stderr.isTTY === true,
-    stopped: () =>
-      new Promise((resolve) => {
-        for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-          process.once(signal, () => resolve(signal));
-        }
-      }),
+    stopped,
+    onHangup,
   };
+}
+
+/** A terminal that closes sends SIGHUP too, and then nobody is left to read a configuration for. */
+function onHangup(run: () => void): void {
+  const hadTerminal = process.stdin.isTTY || process.stderr.isTTY;
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) {
+      process.kill(process.pid, 'SIGTERM');
+    } else {
+      run();
+    }
+  });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

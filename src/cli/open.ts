@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { createLog, type LOG_LEVELS, type Log } from '../base/log.ts';
 import { release } from '../base/release.ts';
-import { literalSecrets } from '../config/literal-secrets.ts';
-import { loadSettings } from '../config/load.ts';
+import { keepCredential } from '../base/secrets.ts';
+import { credentialsOf, literalSecrets } from '../config/literal-secrets.ts';
+import { type Loaded, type LoadOptions, loadSettings } from '../config/load.ts';
 import { sealingKey } from '../config/sealing-key.ts';
 import type { Settings } from '../config/settings.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
@@ -20,6 +22,18 @@ export interface Opened {
   readonly settings: Settings;
   readonly gateway: Gateway;
   readonly log: Log;
+  /** Reads the configuration once more, with the same command line and environment. Rejects with a ConfigError. */
+  readonly again: () => Promise<Loaded>;
+  /** Absolute paths of the configuration and of the files that it names. */
+  readonly files: () => readonly string[];
+}
+
+/** What the command line says instead of the file. */
+export function overridesOf({
+  host,
+  port,
+}: Pick<GlobalOptions, 'host' | 'port'>): LoadOptions['overrides'] & object {
+  return { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
 }
 
 /** What the client of `stdio` signs in with; undefined where the variable is empty. */
@@ -37,15 +51,33 @@ export async function openGateway(
   io: Io,
   sealing: 'kept' | 'throwaway' = 'kept',
 ): Promise<Opened> {
-  const { host, port } = options;
-  const overrides = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) };
-  const { settings, secrets } = await loadSettings(options.config, { env: io.env, overrides });
+  const overrides = overridesOf(options);
+  let named: ReadonlySet<string> = new Set();
+  const load = async (refuseEmpty: boolean) => {
+    const found = new Set<string>();
+    const note = (path: string) => void found.add(path);
+    try {
+      const loaded = await loadSettings(options.config, { env: io.env, overrides, refuseEmpty, named: note });
+      named = found;
+      return loaded;
+    } catch (thrown) {
+      // What it named before it was damaged may be what mends it.
+      named = new Set([...named, ...found]);
+      throw thrown;
+    }
+  };
+  const { settings, secrets } = await load(false);
   const token = tokenOf(io);
   const log = createLog({
     level: options.logLevel,
     readable: io.readable,
     secrets: [...secrets, ...literalSecrets(settings), ...(token === undefined ? [] : [token])],
   });
+  for (const text of [...credentialsOf(settings, secrets, io.env), ...(token === undefined ? [] : [token])]) {
+    keepCredential(text);
+  }
   const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
-  return { settings, log, gateway: createGateway({ settings, sealingKey: key, release: release(), log }) };
+  const gateway = createGateway({ settings, sealingKey: key, release: release(), log });
+  const again = () => load(true);
+  return { settings, log, gateway, again, files: () => [resolve(options.config), ...named] };
 }

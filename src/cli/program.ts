@@ -86,8 +86,12 @@ function addServe(program: Command, run: Run): void {
   program
     .command('serve', { isDefault: true })
     .summary('run the gateway (the default)')
-    .description('Runs the gateway until it gets SIGINT or SIGTERM.')
-    .option('--json', 'print what was found as one JSON line')
+    .description(
+      'Runs the gateway until it gets SIGINT or SIGTERM. Reads its configuration again when one of its files changes, and at ' +
+        'SIGHUP: what did not change in it is not disturbed, and one that is not valid changes nothing.',
+    )
+    .option('--json', 'print what was found as one JSON line, and one for each reload')
+    .option('--no-watch', 'do not watch the files of the configuration; SIGHUP alone reads them again')
     .addHelpText('after', examples('patchbay', 'patchbay serve -c team.yaml --port 8080'))
     .allowExcessArguments()
     .action((_: unknown, command: Command) => {
@@ -122,7 +126,18 @@ function addCheck(program: Command, run: Run): void {
     )
     .option('--json', 'print the report as JSON, mistakes in the configuration too')
     .option('--strict-names', 'show the strict form of each name beside the dotted one')
-    .addHelpText('after', examples('patchbay check -c team.yaml', 'patchbay check --json | jq .findings'))
+    .option(
+      '--against <file>',
+      'show what this configuration would change for a gateway that runs by that one; fails where it could not take it',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'patchbay check -c team.yaml',
+        'patchbay check --json | jq .findings',
+        'patchbay check -c new.yaml --against team.yaml',
+      ),
+    )
     .action((_: unknown, command: Command) => start(command));
 }
 

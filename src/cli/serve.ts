@@ -3,14 +3,21 @@ import type { Gateway } from '../gateway.ts';
 import type { Readiness } from '../observe/status.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
+import { outcomeJson, outcomeText, reloadWhenAsked } from './reload.ts';
 
 export interface ServeOptions extends GlobalOptions {
   readonly json?: boolean;
+  /** Whether the files of the configuration are watched. */
+  readonly watch?: boolean;
 }
 
-/** `serve`: runs the gateway until it is told to end. Exit code 1 where the port cannot be bound. */
+/**
+ * `serve`: runs the gateway until it is told to end; reads its configuration again when that changes, or at SIGHUP. Exit
+ * code 1 where the port cannot be bound.
+ */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
-  const { settings, gateway, log } = await openGateway(options, io);
+  const opened = await openGateway(options, io);
+  const { settings, gateway, log } = opened;
   const stopped = io.stopped();
   const port = await gateway.listen().catch((thrown: unknown) => {
     log.fatal({ err: thrown, host: settings.listen.host, port: settings.listen.port }, 'cannot listen');
@@ -28,7 +35,12 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   const found = gateway
     .settled()
     .then(() => io.out(options.json ? asJson(url, gateway) : asText(url, gateway)));
+  const stopReloads = reloadWhenAsked(opened, io, {
+    watch: options.watch,
+    done: (outcome) => io.out(options.json ? outcomeJson(outcome) : outcomeText(outcome)),
+  });
   const signal = await stopped;
+  stopReloads();
   log.info({ signal }, 'closing');
   await gateway.close();
   await found;

@@ -3,6 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway, tokenOf } from './open.ts';
+import { reloadWhenAsked } from './reload.ts';
 import { unknownUpstream } from './suggest.ts';
 
 export interface StdioCommandOptions extends GlobalOptions {
@@ -27,10 +28,11 @@ export async function stdio(
   io: Io,
   pipes: Pipes = { input: process.stdin, output: process.stdout },
 ): Promise<ExitCode> {
-  const { settings, gateway, log } = await openGateway(options, {
+  const opened = await openGateway(options, {
     ...io,
     readable: io.readable && json !== true,
   });
+  const { settings, gateway, log } = opened;
   const fault = upstream === undefined ? undefined : unserved(upstream, settings);
   if (fault !== undefined) {
     io.err(fault);
@@ -58,7 +60,10 @@ export async function stdio(
     return EXIT.failed;
   }
   gateway.connect();
+  // The log says what came of it: nothing but messages may be written to stdout.
+  const stopReloads = reloadWhenAsked(opened, io, { done: () => {} });
   await Promise.race([client.ended, stopped]);
+  stopReloads();
   await client.close(settings.shutdown.grace, hurry.signal);
   await gateway.close();
   return EXIT.ok;

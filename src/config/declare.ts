@@ -2,10 +2,11 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 import { UNITS, type Unit } from './units.ts';
 
 /**
- * The words that settings are declared in. Each makes a JSON Schema fragment with a static type. Five annotations are
+ * The words that settings are declared in. Each makes a JSON Schema fragment with a static type. Six annotations are
  * ours: `unit` (text with a unit in the file, number in the settings), `derived` (no fixed default: says in words what
- * stands in), `patternErrorMessage` (said instead of the pattern, also by editors), `format: 'uri'` (an http URL), and
- * `perUser` (`${principal.…}` stays in it, to be filled in for each user).
+ * stands in), `patternErrorMessage` (said instead of the pattern, also by editors), `format: 'uri'` (an http URL), `perUser`
+ * (`${principal.…}` stays in it, to be filled in for each user), and `restart` (a running gateway keeps the value that it
+ * was started with).
  */
 export interface Annotations {
   readonly description?: string;
@@ -19,6 +20,7 @@ export interface Annotations {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly perUser?: boolean;
+  readonly restart?: boolean;
 }
 
 /** A mapping whose keys are known. With `default: {}` it may be absent: then each of its keys has its default. */
@@ -68,8 +70,8 @@ export function removableText(about: Annotations) {
   return Type.Unsafe<string>({ type: ['string', 'null'], ...about });
 }
 
-export function flag(byDefault: boolean, description: string) {
-  return Type.Boolean({ default: byDefault, description });
+export function flag(byDefault: boolean, description: string, more: Annotations = {}) {
+  return Type.Boolean({ default: byDefault, description, ...more });
 }
 
 export function whole(about: Annotations & { readonly minimum: number }) {
@@ -92,8 +94,8 @@ export function duration(byDefault: string, description: string, minimum = 0, ma
 }
 
 /** A size of at least one byte. */
-export function size(byDefault: string, description: string) {
-  return amount('size', { default: byDefault, description, minimum: 1 });
+export function size(byDefault: string, description: string, more: Annotations = {}) {
+  return amount('size', { default: byDefault, description, minimum: 1, ...more });
 }
 
 function amount(unit: Unit, about: Annotations) {

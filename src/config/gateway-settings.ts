@@ -9,6 +9,7 @@ export const listen = section(
     host: text({
       ...NOT_EMPTY,
       default: '127.0.0.1',
+      restart: true,
       description:
         'Address to listen on. Loopback by default: nobody else can reach a gateway that asks for no credentials.',
     }),
@@ -16,6 +17,7 @@ export const listen = section(
       minimum: 0,
       maximum: 65_535,
       default: 3333,
+      restart: true,
       description: 'Port to listen on; 0 takes any free one.',
     }),
     publicUrl: Type.Optional(
@@ -128,6 +130,10 @@ export const streams = section(
       '1MiB',
       'When more than this waits for a client that takes nothing for 10 seconds, it is cut off; one that goes on reading, when 16 times as much waits.',
     ),
+    unreadBytes: size(
+      '256MiB',
+      'Most bytes of answers and events that wait for their readers, those of all clients together. While there are more, whoever has left something unread for longest is cut off.',
+    ),
     openAfter: duration(
       '2s',
       'An answer that takes longer than this begins as an event stream, so that proxies see it live and a client of a session can take it up again when the connection breaks.',
@@ -154,11 +160,14 @@ export const legacySse = section(
     description: 'The HTTP+SSE transport of 2024-11-05, for clients that know nothing newer.',
   },
   {
-    enabled: flag(false, 'Serve it. The transport is deprecated; most clients do not need it.'),
+    enabled: flag(false, 'Serve it. The transport is deprecated; most clients do not need it.', {
+      restart: true,
+    }),
     path: text({
       pattern: '^(?!/(?:mcp|healthz|readyz|metrics|ui|api|\\.well-known)(?:/|$))(?:/[A-Za-z0-9._~-]+)+$',
       patternErrorMessage: 'must be a path such as /sse, and none that the gateway serves already',
       default: '/sse',
+      restart: true,
       description:
         'Path of the stream; `<path>/<upstream id>` serves one upstream alone. Clients post to the address that the stream tells them.',
     }),
@@ -168,10 +177,23 @@ export const legacySse = section(
 export const limits = section(
   { default: {}, description: 'Bounds on what clients may send and cost.' },
   {
-    maxBodyBytes: size('8MiB', 'Largest request body; a larger one is answered 413.'),
+    maxBodyBytes: size('8MiB', 'Largest request body; a larger one is answered 413.', { restart: true }),
+    bodiesBytes: size(
+      '256MiB',
+      'Most bytes of request bodies that are received or worked on at once, those of all clients together. While there are more, further ones are answered 503 with `Retry-After`. Never less than one body may have.',
+    ),
+    bodyTimeout: {
+      ...duration(
+        '60s',
+        'Longest time that a client may take to send one request; then its connection is closed (408).',
+        1,
+      ),
+      restart: true,
+    },
     cacheBytes: size(
       '64MiB',
       'Most bytes of lists that belong to single users, and of resources that may be served again. What was used longest ago goes first, and is asked for again when it is needed.',
+      { restart: true },
     ),
     perPrincipal: section(
       {

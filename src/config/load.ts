@@ -25,6 +25,10 @@ interface Overrides {
 
 export interface LoadOptions {
   readonly env: Sources['env'];
+  /** Hears of each file that the configuration names (`${file:…}`), also where it cannot be read: its absolute path. */
+  readonly named?: (path: string) => void;
+  /** Nothing at all is an empty configuration when the gateway starts; later it is a file that is being written. */
+  readonly refuseEmpty?: boolean;
   readonly overrides?: Overrides;
 }
 
@@ -64,12 +68,19 @@ async function readText(file: string): Promise<string> {
 export function parseSettings(text: string, options: ParseOptions): Loaded {
   const { file, env, overrides = {} } = options;
   const folder = dirname(file);
+  if (options.refuseEmpty === true && text.trim() === '') {
+    throw new ConfigError([{ path: '', line: 0, column: 0, message: 'the file is empty' }], file);
+  }
   const yaml = parseYaml(text);
   if (yaml.faults.length > 0) {
     // What was understood of a damaged file is guesswork; mistakes found in it would be too.
     throw new ConfigError(firstOfEachLine(yaml.faults.map((fault) => ({ ...fault, path: '' }))), file);
   }
-  const fromFolder = (path: string) => options.readFile(resolve(folder, path));
+  const fromFolder = (path: string) => {
+    const whole = resolve(folder, path);
+    options.named?.(whole);
+    return options.readFile(whole);
+  };
   const reader = new SettingsReader(yaml, (value) => expand(value, { env, readFile: fromFolder }));
   // The one place where the walk meets the type: both come from the same declaration.
   const read = reader.read(SETTINGS, yaml.root, []) as SettingsFile;

@@ -25,6 +25,7 @@ export const SETTINGS = section(
     name: text({
       ...NOT_EMPTY,
       default: 'patchbay',
+      restart: true,
       description: 'Name told to clients (`serverInfo.name`).',
     }),
     instructions: Type.Optional(
@@ -33,6 +34,7 @@ export const SETTINGS = section(
     listen,
     sealingKey: Type.Optional(
       text({
+        restart: true,
         pattern: '^[A-Za-z0-9+/_-]{43}=?$',
         patternErrorMessage: 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)',
         description:
@@ -42,6 +44,7 @@ export const SETTINGS = section(
     stateDir: Type.Optional(
       text({
         ...NOT_EMPTY,
+        restart: true,
         description:
           'Folder for what must outlive a restart. A relative one starts at the folder of the config file.',
       }),

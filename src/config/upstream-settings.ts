@@ -81,6 +81,10 @@ const common = {
       call: duration('60s', 'For the answer to one request, or for the next sign of progress.', 1),
       idle: duration('5m', 'After which an isolated connection that nobody uses is closed.', 1),
       total: duration('10m', 'For one request in all, however much progress it reports.', 1),
+      health: duration(
+        '30s',
+        'After which one that has said nothing is asked whether it is still there (`ping`, or `server/discover`). No answer within `connect`, and it is connected anew; a process is ended and started again. `0`: it is never asked.',
+      ),
     },
   ),
   limits: section(
@@ -90,7 +94,8 @@ const common = {
       queue: whole({
         minimum: 0,
         default: 256,
-        description: 'Requests that may wait for their turn; more are refused at once.',
+        description:
+          'Requests that may wait for their turn; more are refused at once. Turns go round the users who wait, whoever asked more; in a full queue the newest request of whoever has most makes room for others.',
       }),
       maxMessageBytes: size('16MiB', 'Largest message taken from it.'),
       connections: whole({
@@ -127,8 +132,24 @@ const common = {
     {
       base: duration('500ms', 'First delay; it doubles with each failure.', 1),
       cap: duration('30s', 'Longest delay.', 1),
+      breakAfter: whole({
+        minimum: 1,
+        default: 5,
+        description:
+          'Failures in a row after which it counts as broken: then it is tried only about every `cap`. Ending within 30 seconds of a connection is a failure too.',
+      }),
     },
   ),
+  start: oneOf(['eager', 'lazy'], {
+    default: 'eager',
+    description:
+      '`lazy`: it is connected, or its process started, when the first list or call needs it; readiness does not wait for it.',
+  }),
+  retry: oneOf(['never', 'safe'], {
+    default: 'never',
+    description:
+      'What happens to a call whose connection is lost. `never`: it ends with an error, since it may have taken effect. `safe`: it is made once more if the tool is `readOnlyHint` or `idempotentHint`, by `tools.annotate` or by a server whose annotations are trusted.',
+  }),
   stop: section(
     { default: {}, description: 'How it is ended.' },
     { grace: duration('3s', 'Time to end by itself before it is ended by force.') },
@@ -168,6 +189,10 @@ export const stdio = section(
       derived: 'the folder of the config file',
       description: 'Folder the process runs in. A relative one starts at the folder of the config file.',
     }),
+    idleStop: duration(
+      '0',
+      'After so long without calls, watched resources or open questions the process is ended; what it offers stays listed, and the next call starts it. `0`: never.',
+    ),
     ...common,
   },
 );

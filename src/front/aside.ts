@@ -1,8 +1,10 @@
 import { notification } from '../protocol/json-rpc.ts';
 import { CHANGES } from '../protocol/model.ts';
-import type { Caller, Entrance } from '../relay/context.ts';
+import type { Caller } from '../relay/context.ts';
+import { attend } from './attendance.ts';
 import type { FrontOptions } from './front.ts';
 import type { Outlet } from './outlet.ts';
+import type { Standing } from './regime.ts';
 import type { Session } from './sessions.ts';
 
 /** What a legacy session hears outside its requests: list changes, updates of resources, questions of servers. */
@@ -21,34 +23,18 @@ export function tellAside({ live }: Session, json: string): boolean {
 export function addOutlet(
   front: FrontOptions,
   session: Session,
-  where: { readonly caller: Caller; readonly entrance: Entrance },
+  who: { readonly caller: Caller; readonly standing: Standing },
   outlet: Outlet,
 ): void {
   const { live } = session;
   live.outlets.add(outlet);
-  live.unhear ??= hearChanges(front, session, where);
-}
-
-function hearChanges(
-  front: FrontOptions,
-  session: Session,
-  { caller, entrance }: { readonly caller: Caller; readonly entrance: Entrance },
-): () => void {
-  const { principal } = caller;
-  const where = { principal, entrance, access: front.accessOf(principal) };
-  const unsubscribe = front.hub.subscribe({
-    principal: principal.key,
+  live.unhear ??= attend(front, {
+    ...who,
     wants: new Set(CHANGES),
-    sees: (swap) => front.visibleChanges(where, swap),
-    notify: (change) => {
+    tell: (change) => {
       tellAside(session, JSON.stringify(notification(`notifications/${change}/list_changed`)));
     },
   });
-  const rest = front.attend(caller);
-  return () => {
-    unsubscribe();
-    rest();
-  };
 }
 
 /** Takes an outlet away again; does not end it. */

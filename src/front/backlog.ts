@@ -8,7 +8,7 @@ export interface Sink {
 }
 
 /** How long a reader may take nothing while too much waits for it, in ms. */
-const STALL_MS = 10_000;
+export const STALL_MS = 10_000;
 /** How many times as much may wait for a reader that goes on reading: several large results can come at once. */
 const BURST = 16;
 
@@ -20,14 +20,27 @@ export class Backlog {
   readonly #sink: Sink;
   readonly #mostBytes: number;
   readonly #tooSlow: (waitingBytes: number) => void;
+  readonly #waits: (bytes: number) => void;
+  readonly #stallMs: number;
   readonly #waiting: string[] = [];
   #bytes = 0;
+  /** What the sink was given since it last had room. */
+  #given = 0;
   #stopStall: (() => void) | undefined;
 
-  constructor(sink: Sink, mostBytes: number, tooSlow: (waitingBytes: number) => void) {
+  /** `waits` is told how much the reader has still to read, here and in the sink, whenever that is more or less. */
+  constructor(
+    sink: Sink,
+    mostBytes: number,
+    tooSlow: (waitingBytes: number) => void,
+    waits: (bytes: number) => void = () => {},
+    stallMs = STALL_MS,
+  ) {
     this.#sink = sink;
     this.#mostBytes = mostBytes;
     this.#tooSlow = tooSlow;
+    this.#waits = waits;
+    this.#stallMs = stallMs;
     sink.on('drain', () => this.#drain());
   }
 
@@ -38,16 +51,17 @@ export class Backlog {
 
   write(text: string): void {
     if (this.caughtUp) {
-      this.#sink.write(text);
+      this.#give(text);
       return;
     }
     const behind = this.#bytes;
     this.#waiting.push(text);
     this.#bytes += Buffer.byteLength(text);
+    this.#waits(this.#bytes + this.#given);
     if (behind > this.#mostBytes * BURST) {
       this.#tooSlow(this.#bytes);
     } else if (behind > this.#mostBytes) {
-      this.#stopStall ??= after(STALL_MS, () => this.#tooSlow(this.#bytes));
+      this.#stopStall ??= after(this.#stallMs, () => this.#tooSlow(this.#bytes));
     }
   }
 
@@ -56,7 +70,7 @@ export class Backlog {
     const text = this.#waiting.join('');
     this.drop();
     if (text !== '') {
-      this.#sink.write(text);
+      this.#give(text);
     }
   }
 
@@ -64,18 +78,30 @@ export class Backlog {
   drop(): void {
     this.#waiting.length = 0;
     this.#bytes = 0;
+    this.#given = 0;
+    this.#waits(0);
     this.#read();
+  }
+
+  /** What fits into the sink's own buffer counts for nothing. */
+  #give(text: string): void {
+    if (!this.#sink.write(text)) {
+      this.#given += Buffer.byteLength(text);
+      this.#waits(this.#bytes + this.#given);
+    }
   }
 
   #drain(): void {
     this.#read();
+    this.#given = 0;
+    this.#waits(0);
     while (!this.#sink.writableNeedDrain) {
       const text = this.#waiting.shift();
       if (text === undefined) {
         return;
       }
       this.#bytes -= Buffer.byteLength(text);
-      this.#sink.write(text);
+      this.#give(text);
     }
   }
 

@@ -3,10 +3,11 @@ import { type Classified, classify } from '../protocol/json-rpc.ts';
 import { takesBatches } from '../protocol/legacy-features.ts';
 import type { Reply } from '../relay/relay.ts';
 import { takeAnswer } from './asking.ts';
-import { answerInSession, hear, type Standing, type Way } from './channel.ts';
+import { answerInSession, hear, type Way } from './channel.ts';
 import type { FrontOptions } from './front.ts';
 import { noBatches } from './inbound.ts';
 import { refusal } from './refusal.ts';
+import type { Standing } from './regime.ts';
 import type { Session } from './sessions.ts';
 
 /** Most messages of one batch. */

@@ -1,32 +1,28 @@
 import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, stringAt } from '../base/json.ts';
-import type { Log } from '../base/log.ts';
+import { cut, type Log } from '../base/log.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import { notification, type RpcNotification, type RpcRequest, result } from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { negotiateLegacy } from '../protocol/versions.ts';
-import type { Caller, ClientFace, Entrance, RequestContext, SessionFace } from '../relay/context.ts';
+import type { Caller, ClientFace, RequestContext, SessionFace } from '../relay/context.ts';
 import type { Reply } from '../relay/relay.ts';
 import { tellAside } from './aside.ts';
 import { askClient } from './asking.ts';
 import { cancel } from './calls.ts';
 import type { FrontOptions } from './front.ts';
+import type { Standing } from './regime.ts';
 import { beginCall, type Introduction, type Session } from './sessions.ts';
 
 /** What is the same for every client, whatever connection it has: Streamable HTTP, HTTP+SSE, or a pipe. */
 
 /** Most resources that one session watches; each has an upstream work for it. */
 const MOST_WATCHED = 1_000;
-
-/** Who speaks, and where. */
-export interface Standing {
-  readonly principal: Principal;
-  readonly entrance: Entrance;
-  readonly log: Log;
-}
+/** Characters of a client's own name that are logged. */
+const LOGGED_NAME = 200;
 
 /** What the connection gives to one request. */
 export interface Way {
@@ -56,13 +52,14 @@ export function modernContext(
 /** What the client of an `initialize` said of itself, for its session, and the answer as JSON text. */
 export function greet(
   front: FrontOptions,
-  { principal, entrance, log }: Standing,
+  standing: Standing,
   message: RpcRequest,
 ): { readonly introduction: Introduction; readonly json: string } {
   const { protocolVersion, clientInfo: info, capabilities } = message.params ?? {};
+  const visitor = hereOf(front, standing);
   const version = negotiateLegacy(protocolVersion);
-  const answer = result(message.id, front.hello.initialize(entrance, front.accessOf(principal), version));
-  log.info({ client: implementation(info).name, version }, 'session opened');
+  const answer = result(message.id, front.hello.initialize(visitor, version));
+  standing.log.info({ client: cut(implementation(info).name, LOGGED_NAME), version }, 'session opened');
   return { introduction: { version, info, capabilities }, json: JSON.stringify(answer) };
 }
 
@@ -83,7 +80,7 @@ export async function answerInSession(
   const context: RequestContext = {
     ...common(front, standing, client, session.version, way),
     headers: undefined,
-    session: faceOf(session, say, front.settings.questions.ttl),
+    session: faceOf(session, say, front.regime().settings.questions.ttl),
   };
   try {
     return { reply: await front.relay.handle(message, context), cancelled: signal.aborted };
@@ -98,7 +95,7 @@ export function callerOf(front: FrontOptions, principal: Principal, session: Ses
     principal,
     codec: codecFor(session.version),
     client: { ...session, logLevel: undefined },
-    session: faceOf(session, () => false, front.settings.questions.ttl),
+    session: faceOf(session, () => false, front.regime().settings.questions.ttl),
   };
 }
 
@@ -154,6 +151,15 @@ function faceOf(session: Session, say: Way['say'], ttlMs: number): SessionFace {
   };
 }
 
+/** Where somebody stands now. Throws TOKEN_INVALID for whoever is not let in any more. */
+function hereOf(front: FrontOptions, standing: Standing): Standing {
+  const here = front.regime().now(standing);
+  if (here === undefined) {
+    throw new GatewayError('TOKEN_INVALID', { logged: 'by a configuration that came after the sign-in' });
+  }
+  return here;
+}
+
 function common(
   front: FrontOptions,
   standing: Standing,
@@ -161,14 +167,17 @@ function common(
   version: string,
   { signal, say }: Way,
 ) {
+  const here = hereOf(front, standing);
+  const { principal, access, entrance, log } = here;
   return {
-    principal: standing.principal,
-    access: front.accessOf(standing.principal),
-    entrance: standing.entrance,
-    log: standing.log,
+    principal,
+    access,
+    entrance,
+    log,
+    now: () => front.regime().now(here),
     codec: codecFor(version),
     client,
-    catalog: front.catalog(standing.principal),
+    catalog: front.catalog(principal),
     signal,
     notify: (notice: RpcNotification) => {
       if (!signal.aborted) {

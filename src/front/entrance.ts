@@ -15,24 +15,28 @@ export interface EndpointRoute {
   };
 }
 
-/** What is served where this request came in. Throws ENDPOINT_UNKNOWN, or REQUEST_INVALID for a naming style unknown. */
-export function entranceOf(request: FastifyRequest<EndpointRoute>, settings: Settings): Entrance {
+/** What a client asked to be served, whether there is such a thing or not. */
+export interface Door {
+  /** Of a view or an upstream; undefined: `default`. */
+  readonly name: string | undefined;
+  /** Undefined: as the configuration has it. */
+  readonly names: 'dotted' | 'strict' | undefined;
+}
+
+/** Where this request wants to come in. Throws REQUEST_INVALID for a naming style unknown. */
+export function doorOf(request: FastifyRequest<EndpointRoute>): Door {
   const { names } = request.query;
   if (names !== undefined && names !== 'dotted' && names !== 'strict') {
     throw new GatewayError('REQUEST_INVALID', { detail: 'names must be dotted or strict.' });
   }
-  return entranceTo(settings, request.params.name, names);
+  return { name: request.params.name, names };
 }
 
 /**
  * The entrance to a view, or to one upstream alone; without a name to the view `default`, which is everything where the
  * configuration does not say otherwise. Throws ENDPOINT_UNKNOWN for a name that nothing has.
  */
-export function entranceTo(
-  settings: Settings,
-  name: string | undefined,
-  names: 'dotted' | 'strict' | undefined,
-): Entrance {
+export function entranceTo(settings: Settings, { name, names }: Door): Entrance {
   const everything = { filter: EVERYTHING, instructions: { own: settings.instructions, upstreams: true } };
   const view = viewNamed(settings, name ?? 'default');
   if (view !== undefined) {

@@ -1,14 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../base/log.ts';
 import { after } from '../base/time.ts';
-import type { Settings } from '../config/settings.ts';
 import type { Reply } from '../relay/relay.ts';
+import type { FrontOptions } from './front.ts';
 import type { Outlet } from './outlet.ts';
 import { refusalHeaders } from './refusal.ts';
 import { SseStream } from './sse-stream.ts';
+import type { Unread } from './unread.ts';
 
 export interface ExchangeOptions {
   readonly reply: FastifyReply;
+  readonly unread: Unread;
   readonly accepts: { readonly json: boolean; readonly sse: boolean };
   /** Turns the response into an event stream. */
   readonly stream: () => Outlet;
@@ -78,17 +80,16 @@ export class Exchange {
   }
 
   #sendJson(): void {
-    const { reply, batch } = this.#options;
+    const { reply, batch, unread } = this.#options;
     const [first] = this.#answers;
     const status = batch === undefined ? (first?.status ?? 200) : 200;
     const texts = this.#answers.map(({ json }) => json);
     if (batch === undefined && first?.refused !== undefined) {
       reply.headers(refusalHeaders(reply.request, first.refused));
     }
-    void reply
-      .code(status)
-      .header('content-type', 'application/json')
-      .send(batch === undefined ? texts[0] : `[${texts.join(',')}]`);
+    const json = batch === undefined ? (texts[0] ?? '') : `[${texts.join(',')}]`;
+    void reply.code(status).header('content-type', 'application/json').send(json);
+    unread.answer(reply.raw, Buffer.byteLength(json), reply.request.log);
   }
 }
 
@@ -96,10 +97,11 @@ export class Exchange {
 export function openStream(
   reply: FastifyReply,
   headers: Readonly<Record<string, string>>,
-  streams: Settings['streams'],
+  { regime, streams }: Pick<FrontOptions, 'regime' | 'streams'>,
   log: Log,
 ): SseStream {
   reply.hijack();
-  const { keepAlive, bufferBytes } = streams;
-  return new SseStream({ response: reply.raw, headers, keepAliveMs: keepAlive, bufferBytes, log });
+  const { keepAlive: keepAliveMs, bufferBytes } = regime().settings.streams;
+  const { unread } = streams;
+  return new SseStream({ response: reply.raw, headers, keepAliveMs, bufferBytes, unread, log });
 }

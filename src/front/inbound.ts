@@ -8,6 +8,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../protocol/json-rpc.ts';
+import { readJson } from '../protocol/json-text.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { isLegacy, isModern, VERSIONS } from '../protocol/versions.ts';
 
@@ -20,12 +21,16 @@ export type Inbound =
   | { readonly kind: 'batch'; readonly values: readonly unknown[]; readonly sessionId: string }
   | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
 
-/** The JSON value of a body or a line; throws PARSE_FAILED. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (thrown) {
-    throw new GatewayError('PARSE_FAILED', { cause: thrown });
+/** The JSON value of a body or a line; throws PARSE_FAILED, and BODY_TOO_LARGE for one that would cost too much. */
+export function parseJson(text: string, mostBytes: number): unknown {
+  const read = readJson(text, mostBytes);
+  switch (read.kind) {
+    case 'value':
+      return read.value;
+    case 'not-json':
+      throw new GatewayError('PARSE_FAILED', { cause: read.cause });
+    case 'excessive':
+      throw new GatewayError('BODY_TOO_LARGE', { detail: `It is ${read.excess}.` });
   }
 }
 

@@ -4,13 +4,22 @@ import { honoured, wantedChanges } from '../protocol/listen-filter.ts';
 import { META } from '../protocol/meta.ts';
 import type { Change } from '../protocol/model.ts';
 import type { RequestContext } from '../relay/context.ts';
+import { attend } from './attendance.ts';
 import type { FrontOptions } from './front.ts';
 import type { Outlet } from './outlet.ts';
+import type { Standing } from './regime.ts';
 
 /** The stream of one `subscriptions/listen`. */
 export interface ListenStream extends Outlet {
   /** Runs when it is over, whoever ended it. */
   onClose(run: () => void): void;
+}
+
+/** Who wants to listen: `context` is that of the request, `standing` what outlives it. */
+export interface ListenRequest {
+  readonly front: FrontOptions;
+  readonly standing: Standing;
+  readonly context: RequestContext;
 }
 
 /**
@@ -19,9 +28,8 @@ export interface ListenStream extends Outlet {
  * `open` begins the stream, when there is something to say on it. Resolves with how to end it gracefully.
  */
 export async function serveListen(
-  front: FrontOptions,
+  { front, standing, context }: ListenRequest,
   message: RpcRequest,
-  context: RequestContext,
   open: () => ListenStream,
 ): Promise<() => void> {
   const filter = message.params?.['notifications'];
@@ -29,7 +37,7 @@ export async function serveListen(
   (await front.allowance.request(context.principal))();
   const further = await front.relay.honour(filter, context);
   front.streams.reserve(context.principal);
-  const served = (change: Change) => front.hello.offers(context.entrance, context.access, change);
+  const served = (change: Change) => front.hello.offers(context, change);
   const stream = open();
   const tell = (method: string, params: JsonObject = {}) => {
     stream.send(JSON.stringify(notification(method, { ...params, ...subscriptionMeta(message.id) })));
@@ -38,23 +46,22 @@ export async function serveListen(
     notifications: { ...honoured(wants, served), ...further.filter },
   });
   stream.onClose(further.start(tell));
+  const { principal, codec, client, session } = context;
   stream.onClose(
-    front.hub.subscribe({
-      principal: context.principal.key,
+    attend(front, {
+      caller: { principal, codec, client, session },
+      standing,
       wants,
-      sees: (swap) => front.visibleChanges(context, swap),
-      notify: (change) => tell(`notifications/${change}/list_changed`),
+      tell: (change) => tell(`notifications/${change}/list_changed`),
     }),
   );
-  const { principal, codec, client, session } = context;
-  stream.onClose(front.attend({ principal, codec, client, session }));
   const farewell = () => {
     const { serverInfo } = front.hello;
     const ended = context.codec.encodeResult(message.method, subscriptionMeta(message.id), { serverInfo });
     stream.send(JSON.stringify(result(message.id, ended)));
     stream.end();
   };
-  stream.onClose(front.streams.add(farewell, context.principal));
+  stream.onClose(front.streams.add(farewell, standing));
   return farewell;
 }
 

@@ -45,9 +45,9 @@ async function post(here: Visit): Promise<FastifyReply> {
 }
 
 async function initialize(here: Visit, message: RpcRequest): Promise<FastifyReply> {
-  const { front, reply, principal, entrance } = here;
+  const { front, reply, standing, principal, entrance } = here;
   (await front.allowance.request(principal))();
-  const { introduction, json } = greet(front, here, message);
+  const { introduction, json } = greet(front, standing, message);
   const opened = {
     [HEADERS.session]: front.sessions.create({ ...introduction, principal, entrance: entrance.id }),
   };
@@ -59,13 +59,13 @@ async function initialize(here: Visit, message: RpcRequest): Promise<FastifyRepl
 
 /** A modern request: the client's closing the response cancels it. */
 async function modern(here: Visit, message: RpcRequest, version: string): Promise<FastifyReply> {
-  const { front, reply, request } = here;
+  const { front, reply, request, standing } = here;
   const signal = overSignal(reply.raw);
   const about = { message, version, headers: request.headers };
   if (message.method === 'subscriptions/listen') {
-    const context = modernContext(front, here, about, { signal, say: () => false });
+    const context = modernContext(front, standing, about, { signal, say: () => false });
     try {
-      await serveListen(front, message, context, () => streamFor(here));
+      await serveListen({ front, standing, context }, message, () => streamFor(here));
     } catch (thrown) {
       return refuse(reply, toGatewayError(thrown), message.id);
     }
@@ -73,7 +73,7 @@ async function modern(here: Visit, message: RpcRequest, version: string): Promis
   }
   const exchange = exchangeFor(here, () => streamFor(here));
   const way = { signal, say: (json: string) => exchange.say(json) };
-  exchange.finish(await front.relay.handle(message, modernContext(front, here, about, way)));
+  exchange.finish(await front.relay.handle(message, modernContext(front, standing, about, way)));
   return reply;
 }
 
@@ -90,13 +90,13 @@ async function legacy(here: Visit, message: RpcMessage, session: Session): Promi
   }
   const exchange = exchangeFor(here, () => resumableFor(here, session));
   const say = (json: string) => exchange.say(json);
-  const answered = await answerInSession(front, here, session, message, say);
+  const answered = await answerInSession(front, here.standing, session, message, say);
   exchange.finish(answered.reply);
   return reply;
 }
 
 async function batch(here: Visit, values: readonly unknown[], session: Session): Promise<FastifyReply> {
-  const { answers, serve } = batchOf(here.front, here, session, values);
+  const { answers, serve } = batchOf(here.front, here.standing, session, values);
   if (answers === 0) {
     await serve({ say: () => false, answer: () => {} });
     return here.reply.code(202).send();
@@ -112,11 +112,12 @@ function exchangeFor(
   more: Pick<ExchangeOptions, 'batch'> = {},
 ): Exchange {
   const accepts = acceptedForms(headerOf(request.headers, 'accept'));
-  return new Exchange({ reply, accepts, stream, openAfter: front.settings.streams.openAfter, ...more });
+  const { openAfter } = front.regime().settings.streams;
+  return new Exchange({ reply, unread: front.streams.unread, accepts, stream, openAfter, ...more });
 }
 
 function streamFor({ front, reply, headers, log }: Visit): SseStream {
-  return openStream(reply, headers, front.settings.streams, log);
+  return openStream(reply, headers, front, log);
 }
 
 function resumableFor(here: Visit, session: Session) {

@@ -8,13 +8,13 @@ import type { FrontOptions } from './front.ts';
  * not. Without a suffix it is that of the whole gateway, as the specification lets clients ask for it.
  */
 export function metadataRoutes(server: FastifyInstance, front: FrontOptions): void {
-  const { auth, legacySse, name } = front.settings;
-  const { jwt } = auth;
-  if (auth.mode !== 'jwt' || jwt === undefined) {
-    return;
-  }
-  const paths = legacySse.enabled ? [MCP.path, legacySse.path] : [MCP.path];
   const serve = (suffix: string) => {
+    const { auth, legacySse, name } = front.regime().settings;
+    const { jwt } = auth;
+    if (auth.mode !== 'jwt' || jwt === undefined) {
+      throw new GatewayError('ENDPOINT_UNKNOWN');
+    }
+    const paths = legacySse.enabled ? [MCP.path, legacySse.path] : [MCP.path];
     const endpoint = endpointAt(suffix, new URL(front.base()).pathname.replace(/\/+$/, ''), paths);
     if (endpoint === undefined) {
       throw new GatewayError('ENDPOINT_UNKNOWN');

@@ -7,18 +7,16 @@ import { isLoopback } from './guard.ts';
 export function opsRoutes(server: FastifyInstance, front: FrontOptions): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (request, reply) => {
-    const { ready, status, upstreams } = front.readiness();
+    const { ready, status, config, upstreams } = front.readiness();
     const operator = await isOperator(front, request);
     reply.code(ready ? 200 : 503);
-    return operator ? { status, upstreams } : { status };
+    return operator ? { status, config, upstreams } : { status };
   });
 }
 
 /** Without sign-in whoever sits at this machine, else members of `operators.groups`. Nobody is refused here. */
-async function isOperator(
-  { settings, authenticate }: FrontOptions,
-  request: FastifyRequest,
-): Promise<boolean> {
+async function isOperator(front: FrontOptions, request: FastifyRequest): Promise<boolean> {
+  const { settings, authenticate } = front.regime();
   const { auth, operators } = settings;
   if (auth.mode === 'none') {
     return isLocal(request);

@@ -6,22 +6,18 @@ import { addOutlet, removeOutlet } from './aside.ts';
 import { takeAnswer } from './asking.ts';
 import { batchOf } from './batch.ts';
 import { type Calls, cancel, track } from './calls.ts';
-import {
-  answerInSession,
-  callerOf,
-  endSession,
-  greet,
-  hear,
-  modernContext,
-  type Standing,
-} from './channel.ts';
+import { answerInSession, callerOf, endSession, greet, hear, modernContext } from './channel.ts';
 import type { FrontOptions } from './front.ts';
 import { envelopeFault, noBatches } from './inbound.ts';
 import { serveListen } from './listen-route.ts';
 import type { Outlet } from './outlet.ts';
 import { refusal } from './refusal.ts';
+import type { Standing } from './regime.ts';
 import type { Session } from './sessions.ts';
 import { SharedListen } from './shared-listen.ts';
+
+/** Most messages of one client that are worked on at once: each holds what it came with. */
+const MOST_RUNNING = 1_000;
 
 export interface PeerOptions {
   readonly front: FrontOptions;
@@ -49,12 +45,13 @@ export class Peer {
     this.#options = options;
   }
 
-  /** Takes one parsed message or batch. Answers go to the outlet, failures too. */
-  take(value: unknown): void {
+  /** Takes one parsed message or batch; resolves when it was served. Answers go to the outlet, failures too. */
+  take(value: unknown): Promise<void> {
     const running = this.#take(value)
       .catch((thrown: unknown) => this.refuse(toGatewayError(thrown), undefined))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
+    return running;
   }
 
   /** Answers something that was no message, or may not be one here. */
@@ -99,6 +96,9 @@ export class Peer {
 
   async #answer(message: RpcRequest): Promise<void> {
     const { front, standing, outlet, modern } = this.#options;
+    if (this.#running.size >= MOST_RUNNING) {
+      return this.refuse(new GatewayError('RATE_LIMITED'), message.id);
+    }
     const session = this.#session;
     const version = metaOf(message.params)[META.version];
     if (typeof version === 'string' && !(session !== undefined && isLegacy(version))) {
@@ -126,7 +126,7 @@ export class Peer {
     this.#session = front.sessions.attached(introduction);
     outlet.send(json);
     const caller = callerOf(front, standing.principal, this.#session);
-    addOutlet(front, this.#session, { caller, entrance: standing.entrance }, outlet);
+    addOutlet(front, this.#session, { caller, standing }, outlet);
   }
 
   async #modern(message: RpcRequest, version: string): Promise<void> {
@@ -144,7 +144,7 @@ export class Peer {
       const stream = new SharedListen(outlet, message.id, signal);
       stream.onClose(done);
       try {
-        const farewell = await serveListen(front, message, context, () => stream);
+        const farewell = await serveListen({ front, standing, context }, message, () => stream);
         this.#farewells.add(farewell);
         stream.onClose(() => this.#farewells.delete(farewell));
       } catch (thrown) {

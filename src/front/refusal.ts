@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { writeChallenge } from '../access/challenge.ts';
-import { ERRORS, type GatewayError } from '../base/errors.ts';
+import { ERRORS } from '../base/error-table.ts';
+import type { GatewayError } from '../base/errors.ts';
 import { wireError } from '../protocol/codec.ts';
 import { failure, type RpcId } from '../protocol/json-rpc.ts';
 import type { Reply } from '../relay/relay.ts';

@@ -1,13 +1,17 @@
+import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Challenge, Refused } from '../access/challenge.ts';
+import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import type { Standing } from './channel.ts';
+import type { Settings } from '../config/settings.ts';
 import type { FrontOptions } from './front.ts';
 import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
+import { malformedHttp, undecodablePath } from './malformed.ts';
 import { mcpRoutes } from './mcp-route.ts';
 import { metadataRoutes } from './metadata-route.ts';
 import { opsRoutes } from './ops-route.ts';
 import { refuse } from './refusal.ts';
+import type { Standing } from './regime.ts';
 import { sse2024Routes } from './sse-2024-route.ts';
 
 declare module 'fastify' {
@@ -27,6 +31,13 @@ const KEEP_ALIVE_MS = 75_000;
 /** Room for the longest credential that is looked at, and for everything else. Node answers 431 beyond it. */
 const HEADER_BYTES = 32_768;
 
+/** Longest time for the headers of a request, and how often requests are looked at that take too long, in ms. */
+const HEADERS_MS = 30_000;
+const CHECK_MS = 5_000;
+
+/** Refusals before the body was read: what is left of it is not read either. */
+const UNREAD: ReadonlySet<ErrorCode> = new Set(['BODY_TOO_LARGE', 'BODIES_FULL', 'TYPE_REFUSED']);
+
 /** How often connections that have become idle are closed while the server closes, in ms. */
 const SWEEP_MS = 25;
 
@@ -40,16 +51,24 @@ export interface Front {
 }
 
 export function createFront(front: FrontOptions): Front {
-  const { settings, log } = front;
+  const { log } = front;
+  const { settings } = front.regime();
   const server = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: settings.limits.maxBodyBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: HEADER_BYTES },
+    requestTimeout: settings.limits.bodyTimeout,
+    http: {
+      maxHeaderSize: HEADER_BYTES,
+      headersTimeout: Math.min(HEADERS_MS, settings.limits.bodyTimeout),
+      connectionsCheckingInterval: Math.min(CHECK_MS, settings.limits.bodyTimeout),
+    },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
+    clientErrorHandler: malformedHttp(log),
+    frameworkErrors: (thrown, _request, reply) => undecodablePath(thrown, reply),
   });
   const rule = { port: settings.listen.port };
   server.decorateRequest('corsHeaders');
@@ -57,15 +76,19 @@ export function createFront(front: FrontOptions): Front {
   server.decorateRequest('challenge', () => undefined);
   server.removeAllContentTypeParsers();
   // The body stays bytes: errors in it are JSON-RPC errors, not the framework's, and no key of it is filtered.
-  server.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => body,
+  server.addContentTypeParser('application/json', (request: FastifyRequest, body: IncomingMessage) =>
+    front.intake.read(request, body),
   );
   server.addHook('onRequest', async (request, reply) =>
-    guard(request, reply, { ...settings.listen, ...rule, publicUrl: settings.listen.publicUrl }),
+    guard(request, reply, guardRule(front.regime().settings.listen, rule.port)),
   );
-  server.setErrorHandler<FastifyError>((thrown, _request, reply) => refuse(reply, fromFastify(thrown)));
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = fromFastify(thrown);
+    if (UNREAD.has(error.code)) {
+      reply.header('connection', 'close');
+    }
+    return refuse(reply, error);
+  });
   server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
   mcpRoutes(server, front);
   sse2024Routes(server, front);
@@ -88,6 +111,10 @@ export function createFront(front: FrontOptions): Front {
     },
     cut: () => server.server.closeAllConnections(),
   };
+}
+
+function guardRule({ publicUrl, ...listen }: Settings['listen'], port: number): GuardRule {
+  return { ...listen, publicUrl, port };
 }
 
 /** Host and Origin first, then preflight, before any work and before sign-in. */

@@ -1,20 +1,16 @@
 import type { FastifyReply } from 'fastify';
-import type { Principal } from '../access/principal.ts';
-import type { Log } from '../base/log.ts';
 import { takesPriming } from '../protocol/legacy-features.ts';
-import type { Entrance } from '../relay/context.ts';
 import { addOutlet, removeOutlet } from './aside.ts';
 import { callerOf } from './channel.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
+import type { Standing } from './regime.ts';
 import { Replays } from './replay.ts';
 import type { Session } from './sessions.ts';
 import type { SseStream } from './sse-stream.ts';
 
 export interface StreamRequest {
-  readonly principal: Principal;
-  readonly entrance: Entrance;
-  readonly log: Log;
+  readonly standing: Standing;
   readonly reply: FastifyReply;
   /** CORS headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
@@ -23,7 +19,8 @@ export interface StreamRequest {
 }
 
 /** The streams of a session that can be taken up again. */
-export function replaysOf({ version, live }: Session, { settings, streams }: FrontOptions): Replays {
+export function replaysOf({ version, live }: Session, { regime, streams }: FrontOptions): Replays {
+  const { settings } = regime();
   live.replays ??= new Replays({ ...settings.streams, primes: takesPriming(version) }, streams.kept);
   return live.replays;
 }
@@ -34,16 +31,16 @@ export function replaysOf({ version, live }: Session, { settings, streams }: Fro
  * over and was read to its end is answered 204: the one answer that stops a client from coming back (WHATWG HTML, 9.2).
  */
 export function serveGet(front: FrontOptions, session: Session, request: StreamRequest): FastifyReply {
-  const { lastEvent, reply } = request;
+  const { lastEvent, reply, standing } = request;
   const found = lastEvent === undefined ? undefined : session.live.replays?.find(lastEvent);
   if (found?.stream.overAfter(found.number) === true) {
     return reply.code(204).send();
   }
-  front.streams.reserve(request.principal);
-  const connection = openStream(reply, request.headers, front.settings.streams, request.log);
+  front.streams.reserve(standing.principal);
+  const connection = openStream(reply, request.headers, front, standing.log);
   // A call that was taken up again ends with its result, as every call under way does at a shutdown.
   const isCall = found !== undefined && !session.live.outlets.has(found.stream);
-  const remove = front.streams.add(() => (isCall ? undefined : connection.end()), request.principal);
+  const remove = front.streams.add(() => (isCall ? undefined : connection.end()), standing);
   connection.onClose(() => {
     session.live.lastSeen = Date.now();
     remove();
@@ -60,13 +57,13 @@ export function serveGet(front: FrontOptions, session: Session, request: StreamR
 function beginOwn(
   front: FrontOptions,
   session: Session,
-  { principal, entrance }: StreamRequest,
+  { standing }: StreamRequest,
   connection: SseStream,
 ): void {
   const { outlets } = session.live;
   const stream = replaysOf(session, front).open(() => removeOutlet(session, stream));
   stream.begin(connection);
-  addOutlet(front, session, { caller: callerOf(front, principal, session), entrance }, stream);
+  addOutlet(front, session, { caller: callerOf(front, standing.principal, session), standing }, stream);
   for (const outlet of [...outlets].filter((other) => other !== stream && !other.connected)) {
     outlet.end();
     removeOutlet(session, outlet);

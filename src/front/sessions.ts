@@ -66,12 +66,12 @@ interface Live {
 /** Seals and opens session ids, and holds what is open for each: cheap, idle ones forgotten, the oldest evicted. */
 export class Sessions {
   readonly #sealer: Sealer;
-  readonly #settings: Settings['sessions'];
+  readonly #settings: () => Settings['sessions'];
   readonly #live = new Map<string, Live>();
   /** Ended by DELETE, with the time from which the id would be expired anyway. */
   readonly #ended = new Map<string, number>();
 
-  constructor(sealer: Sealer, settings: Settings['sessions']) {
+  constructor(sealer: Sealer, settings: () => Settings['sessions']) {
     this.#sealer = sealer;
     this.#settings = settings;
   }
@@ -92,7 +92,7 @@ export class Sessions {
       capabilities: bounded(about.capabilities),
       principal: about.principal.key,
       entrance: about.entrance,
-      expires: Date.now() + this.#settings.maxAge,
+      expires: Date.now() + this.#settings().maxAge,
     });
   }
 
@@ -144,7 +144,7 @@ export class Sessions {
 
   /** Forgets what is open for sessions that were quiet for `sessions.idle`; an open stream is not quiet (case C-087). */
   sweep(): void {
-    const before = Date.now() - this.#settings.idle;
+    const before = Date.now() - this.#settings().idle;
     for (const [sid, live] of this.#live) {
       if (live.lastSeen < before && isQuiet(live)) {
         this.#forget(sid, live);
@@ -154,8 +154,8 @@ export class Sessions {
 
   #refuse(ended: string): void {
     const now = Date.now();
-    this.#ended.set(ended, now + this.#settings.maxAge);
-    const most = this.#settings.max * ENDED_PER_SESSION;
+    this.#ended.set(ended, now + this.#settings().maxAge);
+    const most = this.#settings().max * ENDED_PER_SESSION;
     // In the order of their ends, which is that of their times.
     for (const [sid, until] of this.#ended) {
       if (until > now && this.#ended.size <= most) {
@@ -171,7 +171,7 @@ export class Sessions {
     live.lastSeen = Date.now();
     this.#live.delete(sid);
     this.#live.set(sid, live);
-    if (this.#live.size > this.#settings.max) {
+    if (this.#live.size > this.#settings().max) {
       const idle = [...this.#live].filter(([other, { calls }]) => other !== sid && calls.size === 0);
       const oldest = idle.find(([, other]) => isQuiet(other)) ?? idle[0];
       if (oldest !== undefined) {

@@ -20,7 +20,7 @@ interface Client {
  * the address that the client posts its own to. The end of the stream ends everything.
  */
 export function sse2024Routes(server: FastifyInstance, front: FrontOptions): void {
-  const { enabled, path } = front.settings.legacySse;
+  const { enabled, path } = front.regime().settings.legacySse;
   const clients = new Map<string, Client>();
   if (enabled) {
     clientRoutes(server, front, path, {
@@ -31,25 +31,25 @@ export function sse2024Routes(server: FastifyInstance, front: FrontOptions): voi
 }
 
 function open(clients: Map<string, Client>, here: Visit): FastifyReply {
-  const { front, request, reply, principal, entrance, log } = here;
+  const { front, request, reply, standing, principal, entrance, log } = here;
   requireEventStream(request.headers);
   front.streams.reserve(principal);
-  const stream = openStream(reply, here.headers, front.settings.streams, log);
-  const peer = new Peer({ front, standing: { principal, entrance, log }, outlet: stream, modern: false });
+  const stream = openStream(reply, here.headers, front, log);
+  const peer = new Peer({ front, standing, outlet: stream, modern: false });
   const id = randomUUID();
   clients.set(id, { peer, principal: principal.key, entrance: entrance.id });
   // What was asked for before a shutdown is still answered; the client can ask for nothing more.
-  const remove = front.streams.add(() => void peer.drained().then(() => stream.end()), principal);
+  const remove = front.streams.add(() => void peer.drained().then(() => stream.end()), standing);
   stream.onClose(() => {
     remove();
     clients.delete(id);
     peer.close();
   });
-  stream.nameEndpoint(addressOf(request.url, id, front.settings.listen.publicUrl));
+  stream.nameEndpoint(addressOf(request.url, id, front.regime().settings.listen.publicUrl));
   return reply;
 }
 
-function post(clients: Map<string, Client>, here: Visit): FastifyReply {
+async function post(clients: Map<string, Client>, here: Visit): Promise<FastifyReply> {
   const { request, reply, principal, entrance } = here;
   const { sessionId } = request.query;
   if (sessionId === undefined) {
@@ -60,8 +60,10 @@ function post(clients: Map<string, Client>, here: Visit): FastifyReply {
   if (client?.principal !== principal.key || client.entrance !== entrance.id) {
     return refuse(reply, new GatewayError('SESSION_UNKNOWN'));
   }
-  client.peer.take(bodyOf(here));
-  return reply.code(202).send();
+  const served = client.peer.take(bodyOf(here));
+  void reply.code(202).send();
+  await served;
+  return reply;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import { endpointEvent, KEEP_ALIVE, messageEvent, primingEvent, SSE_HEADERS } from '../protocol/sse.ts';
 import { Backlog } from './backlog.ts';
 import type { Outlet } from './outlet.ts';
+import type { Unread } from './unread.ts';
 
 export interface SseOptions {
   readonly response: ServerResponse;
@@ -11,6 +12,8 @@ export interface SseOptions {
   readonly keepAliveMs: number;
   /** Bytes that may wait for a slow reader; more, and it is cut. */
   readonly bufferBytes: number;
+  /** Where what waits is counted together with what waits for others. */
+  readonly unread: Unread;
   readonly log: Log;
 }
 
@@ -18,18 +21,23 @@ export interface SseOptions {
 export class SseStream implements Outlet {
   readonly #response: ServerResponse;
   readonly #backlog: Backlog;
+  readonly #unread: Unread;
+  readonly #log: Log;
   readonly #timer: NodeJS.Timeout;
   #open = true;
 
-  constructor({ response, headers, keepAliveMs, bufferBytes, log }: SseOptions) {
+  constructor({ response, headers, keepAliveMs, bufferBytes, unread, log }: SseOptions) {
     this.#response = response;
+    this.#unread = unread;
+    this.#log = log;
     response.writeHead(200, { ...headers, ...SSE_HEADERS });
     response.flushHeaders();
-    this.#backlog = new Backlog(response, bufferBytes, (waiting) => {
+    const cut = (waiting: number) => {
       log.warn({ waiting }, 'a reader was too slow for its stream and was cut');
       this.#closed();
       response.destroy();
-    });
+    };
+    this.#backlog = new Backlog(response, bufferBytes, cut, (bytes) => unread.waits(this, bytes, cut));
     this.#timer = setInterval(() => this.#write(KEEP_ALIVE), keepAliveMs);
     this.#timer.unref();
     this.onClose(() => this.#closed());
@@ -78,7 +86,9 @@ export class SseStream implements Outlet {
     if (this.#open) {
       this.#backlog.flush();
       this.#closed();
+      const left = this.#response.writableLength;
       this.#response.end();
+      this.#unread.answer(this.#response, left, this.#log);
     }
   }
 

@@ -1,17 +1,15 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Principal } from '../access/principal.ts';
 import { MCP } from '../access/resource.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { createLineReader, type LineSink } from '../base/line-reader.ts';
-import { at, pause } from '../base/time.ts';
+import { pause } from '../base/time.ts';
 import { isRpcId, type RpcId } from '../protocol/json-rpc.ts';
-import type { Entrance } from '../relay/context.ts';
 import { Backlog } from './backlog.ts';
-import { entranceTo, requireEntrance } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
 import { parseJson } from './inbound.ts';
 import type { Outlet } from './outlet.ts';
 import { Peer } from './peer.ts';
+import type { Standing } from './regime.ts';
 
 /** The one client, as the process was told to serve it. */
 export interface StdioClient {
@@ -26,8 +24,7 @@ export interface StdioClient {
 
 interface StdioOptions extends Pick<StdioClient, 'input' | 'output'> {
   readonly front: FrontOptions;
-  readonly principal: Principal;
-  readonly entrance: Entrance;
+  readonly standing: Standing;
 }
 
 /** One client over a pair of streams, in both eras (spec 2026-07-28: transports/stdio). */
@@ -45,18 +42,19 @@ export interface StdioFront {
 export async function openStdioFront(front: FrontOptions, client: StdioClient): Promise<StdioFront> {
   const { upstream, names, token, ...pipes } = client;
   const headers = token === undefined ? {} : { authorization: [`Bearer ${token}`] };
-  const principal = await front.authenticate(headers, { ...MCP, name: upstream });
-  const entrance = entranceTo(front.settings, upstream, names);
-  requireEntrance(entrance, front.accessOf(principal));
-  return createStdioFront({ front, principal, entrance, ...pipes });
+  const regime = front.regime();
+  const principal = await regime.authenticate(headers, { ...MCP, name: upstream });
+  const standing = regime.admit(principal, { name: upstream, names }, front.log);
+  return createStdioFront({ front, standing, ...pipes });
 }
 
 function createStdioFront(options: StdioOptions): StdioFront {
-  const { front, principal, entrance, input, output } = options;
+  const { front, standing, input, output } = options;
   const { log } = front;
+  const { streams, limits } = front.regime().settings;
   const over = new AbortController();
   const ended = new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
-  const outlet = new Pipe(output, front.settings.streams.bufferBytes, {
+  const outlet = new Pipe(output, streams.bufferBytes, {
     lost: (why) => {
       log.debug(why, 'the client reads no more');
       over.abort();
@@ -65,8 +63,9 @@ function createStdioFront(options: StdioOptions): StdioFront {
     full: () => input.pause(),
     caughtUp: () => input.resume(),
   });
-  const peer = new Peer({ front, standing: { principal, entrance, log }, outlet, modern: true });
-  const reader = createLineReader(front.settings.limits.maxBodyBytes, sinkFor(peer));
+  const peer = new Peer({ front, standing, outlet, modern: true });
+  const { maxBodyBytes } = limits;
+  const reader = createLineReader(maxBodyBytes, sinkFor(peer, maxBodyBytes));
   input.on('data', (chunk: Buffer) => reader.push(chunk));
   input.on('error', (error) => log.debug({ err: error }, 'the input broke'));
   input.on('end', () => {
@@ -74,18 +73,14 @@ function createStdioFront(options: StdioOptions): StdioFront {
     over.abort();
   });
   input.on('close', () => over.abort());
-  const { expires } = principal;
-  const stay =
-    expires === undefined
-      ? undefined
-      : at(expires, () => {
-          log.warn('the token has ended that this was started with');
-          over.abort();
-        });
+  const go = front.streams.stay(() => {
+    log.warn('the token has ended that this was started with, or is not let in any more');
+    over.abort();
+  }, standing);
   return {
     ended,
     async close(graceMs, hurry) {
-      stay?.();
+      go();
       if (outlet.connected) {
         await Promise.race([peer.drained(), pause(graceMs, hurry)]);
       }
@@ -96,11 +91,11 @@ function createStdioFront(options: StdioOptions): StdioFront {
   };
 }
 
-function sinkFor(peer: Peer): LineSink {
+function sinkFor(peer: Peer, mostBytes: number): LineSink {
   return {
     line: (text) => {
       try {
-        peer.take(parseJson(text));
+        void peer.take(parseJson(text, mostBytes));
       } catch (thrown) {
         peer.refuse(toGatewayError(thrown), undefined);
       }

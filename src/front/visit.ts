@@ -3,15 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { challengeOf } from '../access/challenge.ts';
 import { type Endpoint, endpointOf, metadataUrl } from '../access/resource.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { Standing } from './channel.ts';
-import { type EndpointRoute, entranceOf, requireEntrance } from './entrance.ts';
+import { doorOf, type EndpointRoute } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
 import { parseJson } from './inbound.ts';
 import { refuse } from './refusal.ts';
+import type { Standing } from './regime.ts';
 
 /** One HTTP request of a client, let in: whose it is and where it came in are known. */
-export interface Visit extends Standing {
+export interface Visit extends Pick<Standing, 'principal' | 'entrance' | 'log'> {
   readonly front: FrontOptions;
+  readonly standing: Standing;
   readonly request: FastifyRequest<EndpointRoute>;
   readonly reply: FastifyReply;
   /** CORS headers of the answer. */
@@ -54,11 +55,18 @@ export function clientRoutes(
             throw new GatewayError('ENDPOINT_UNKNOWN');
           }
           request.challenge = (error) =>
-            challengeOf(error, front.settings.auth, metadataUrl(front.base(), endpoint));
+            challengeOf(error, front.regime().settings.auth, metadataUrl(front.base(), endpoint));
           request.standing = await standingOf(front, request, endpoint);
         },
-        handler: (request, reply) =>
-          serve({ ...request.standing, front, request, reply, headers: request.corsHeaders, allow }),
+        handler: async (request, reply) => {
+          const { standing, corsHeaders: headers } = request;
+          const { principal, entrance, log } = standing;
+          try {
+            return await serve({ standing, principal, entrance, log, front, request, reply, headers, allow });
+          } finally {
+            front.intake.done(request);
+          }
+        },
       });
     }
   }
@@ -70,10 +78,9 @@ async function standingOf(
   request: FastifyRequest<EndpointRoute>,
   endpoint: Endpoint,
 ): Promise<Standing> {
-  const principal = await front.authenticate(request.raw.headersDistinct, endpoint);
-  const entrance = entranceOf(request, front.settings);
-  requireEntrance(entrance, front.accessOf(principal));
-  return { entrance, principal, log: request.log };
+  const regime = front.regime();
+  const principal = await regime.authenticate(request.raw.headersDistinct, endpoint);
+  return regime.admit(principal, doorOf(request), request.log);
 }
 
 /** Answers 405. */
@@ -82,12 +89,12 @@ export function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'>): Fa
   return refuse(reply, new GatewayError('HTTP_METHOD_REFUSED'));
 }
 
-/** The JSON value of a body; throws TYPE_REFUSED where there is none, PARSE_FAILED where it is no JSON. */
-export function bodyOf({ request }: Pick<Visit, 'request'>): unknown {
+/** The JSON value of a body; throws TYPE_REFUSED where there is none, and as {@link parseJson}. */
+export function bodyOf({ front, request }: Pick<Visit, 'front' | 'request'>): unknown {
   if (!Buffer.isBuffer(request.body)) {
     throw new GatewayError('TYPE_REFUSED');
   }
-  return parseJson(request.body.toString('utf8'));
+  return parseJson(request.body.toString('utf8'), front.regime().settings.limits.maxBodyBytes);
 }
 
 /** Aborts when the connection of a response is over; at once where it is over already. */

@@ -1,10 +1,11 @@
 import type { Catalog } from '../catalog/snapshot.ts';
 import { KINDS, type Kind } from '../protocol/model.ts';
-import type { LinkState, UpstreamStatus } from '../upstream/link.ts';
+import type { LinkState, UpstreamStatus } from '../upstream/state.ts';
 
 /**
  * ready: connected and its lists are read. stale: connected, but a list could not be read; the last one serves. One that
- * single users sign in to has lists of theirs alone: it is ready while one of them is connected, and idle otherwise.
+ * single users sign in to has lists of theirs alone: it is ready while one of them is connected, and idle otherwise. Idle
+ * is also what waits to be needed: it is there as soon as it is.
  */
 export type UpstreamState = Exclude<LinkState, 'connected'> | 'ready' | 'stale';
 
@@ -24,15 +25,31 @@ export interface UpstreamReport {
   readonly findings: number;
 }
 
+/** Which configuration holds, and what came of the last one that was tried. */
+export interface ConfigReport {
+  /** failed: the last one was not valid, and the one before goes on. */
+  readonly status: 'ok' | 'failed';
+  /** When that was, ISO 8601. */
+  readonly at: string;
+  /** Keys that differ in the file, and keep their values until the gateway is started again. */
+  readonly needRestart: readonly string[];
+  /** Where the last one is wrong. */
+  readonly problems?: readonly { readonly path: string; readonly line: number; readonly message: string }[];
+}
+
 export interface Readiness {
   /** starting: some upstream that is needed has not been tried yet. degraded: one of them does not serve. */
   readonly status: 'starting' | 'ready' | 'degraded';
   /** Whether traffic should be sent here. */
   readonly ready: boolean;
+  readonly config: ConfigReport;
   readonly upstreams: Readonly<Record<string, UpstreamReport>>;
 }
 
 export interface ReadinessInput {
+  readonly config: ConfigReport;
+  /** It was ready before: an upstream that is new does not make it less so. */
+  readonly served: boolean;
   readonly statuses: ReadonlyMap<string, UpstreamStatus>;
   /** Whether the first attempt of an upstream has ended, or has lasted longer than a first list would wait for it. */
   readonly tried: (upstream: string) => boolean;
@@ -53,13 +70,14 @@ export function readiness(input: ReadinessInput): Readiness {
     status.state === 'connected' && !status.own && !catalog.parts.has(id);
   const starting = needed.some(([id, status]) => !input.tried(id) || unread(id, status));
   const isRead = (id: string) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]);
-  const read = on.length === 0 || on.some(([id, status]) => status.own || isRead(id));
+  const read =
+    on.length === 0 || on.some(([id, status]) => status.own || status.state === 'idle' || isRead(id));
   const whole = needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
   const upstreams = Object.fromEntries(
     [...statuses].map(([id, status]) => [id, report(id, status, catalog)]),
   );
   const status = starting ? 'starting' : whole && read ? 'ready' : 'degraded';
-  return { status, ready: !starting && read, upstreams };
+  return { status, ready: (!starting || input.served) && read, config: input.config, upstreams };
 }
 
 const WELL: ReadonlySet<UpstreamState> = new Set(['ready', 'idle']);

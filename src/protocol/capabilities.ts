@@ -5,6 +5,31 @@ import { KIND_FACTS, type Kind } from './model.ts';
 /** Server capabilities as an upstream declared them: read member by member, never trusted to be well formed. */
 export type ServerCapabilities = JsonObject;
 
+/** Most that is taken of what a server declares, as JSON in UTF-16 units: every greeting of a client is made from it. */
+const LONGEST_DECLARATION = 65_536;
+
+/**
+ * What a server declared, as far as it is an object of a size that says something: one too large loses what is open
+ * ended, and then everything but that a capability is there.
+ */
+export function takeCapabilities(declared: unknown): ServerCapabilities {
+  const whole = isObject(declared) ? declared : {};
+  const forms = [
+    () => whole,
+    () => without(whole, 'extensions', 'experimental'),
+    () => Object.fromEntries(CORE.filter((name) => declares(whole, name)).map((name) => [name, {}])),
+  ];
+  for (const form of forms) {
+    const taken = form();
+    if (JSON.stringify(taken).length <= LONGEST_DECLARATION) {
+      return taken;
+    }
+  }
+  return {};
+}
+
+const CORE = ['tools', 'prompts', 'resources', 'completions', 'logging'] as const;
+
 /** True when the server declared the capability. `tools: {}` declares it, `tools: false` or null does not. */
 export function declares(capabilities: ServerCapabilities, capability: string): boolean {
   return isObject(capabilities[capability]);

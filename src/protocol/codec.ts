@@ -1,4 +1,5 @@
-import { ERRORS, GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { ERRORS } from '../base/error-table.ts';
+import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { era2025 } from './era-2025.ts';
 import { era2026 } from './era-2026.ts';
 import type { EraCodec } from './era-codec.ts';

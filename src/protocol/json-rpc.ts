@@ -39,9 +39,15 @@ export type Classified =
   | { readonly kind: 'response'; readonly message: RpcResponse }
   | { readonly kind: 'invalid'; readonly reason: string; readonly id?: RpcId };
 
+/** Longest id, in UTF-16 units: each is a key in tables and comes back in every message about its request. */
+const LONGEST_ID = 1_024;
+
 /** 0 and '' are legal ids, and 0 is the first id many clients send: compare with undefined, never by truth. */
 export function isRpcId(value: unknown): value is RpcId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
+  return (
+    (typeof value === 'string' && value.length <= LONGEST_ID) ||
+    (typeof value === 'number' && Number.isSafeInteger(value))
+  );
 }
 
 function isRpcError(value: unknown): value is RpcErrorObject {
@@ -86,7 +92,10 @@ function classifyCall(value: JsonObject, known: { id?: RpcId }): Classified {
   }
   return isRpcId(id)
     ? { kind: 'request', message: message as unknown as RpcRequest }
-    : { kind: 'invalid', reason: 'id must be a string or a safe integer' };
+    : {
+        kind: 'invalid',
+        reason: `id must be a string of at most ${LONGEST_ID} characters or a safe integer`,
+      };
 }
 
 export function request(id: RpcId, method: string, params?: JsonObject): RpcRequest {

@@ -45,6 +45,8 @@ export interface RequestContext {
   readonly codec: EraCodec;
   readonly client: ClientFace;
   readonly entrance: Entrance;
+  /** Where it stands whenever this is called: for what outlives the request. Undefined: it is not let in any more. */
+  readonly now: () => Standpoint | undefined;
   readonly catalog: Catalog;
   /** Aborts when the client no longer waits. */
   readonly signal: AbortSignal;

@@ -12,6 +12,7 @@ import { awaitTask } from './await-task.ts';
 import type { RequestContext } from './context.ts';
 import { throughTask } from './legacy-task.ts';
 import type { ParkedCalls, ParkedHooks } from './parked.ts';
+import { mayRepeat } from './repeatable.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
 import { canVisit, linkQuestions, linksInWords, requiredLinks } from './required-links.ts';
 import { answersOf, askOnStream, inputRequestsOf, partyOf } from './reverse.ts';
@@ -21,6 +22,8 @@ export interface Target {
   readonly upstream: string;
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The annotations of the tool that is called. */
+  readonly hints?: JsonObject | undefined;
   /** A legacy tool that runs only as a task, for a client whose era has no such tasks: made as one, and its end awaited. */
   readonly asTask?: boolean;
   /** The task that a legacy client asks about, under the upstream's id and under the client's. */
@@ -31,7 +34,7 @@ export interface ConversationOptions {
   readonly fleet: Fleet;
   readonly parked: ParkedCalls;
   readonly states: RequestStates;
-  readonly settings: Settings;
+  readonly settings: () => Settings;
 }
 
 /**
@@ -158,7 +161,8 @@ export class Conversation {
         : { onQuestion: (question) => askOnStream(ofTask(question, target.task), context, session) }),
     };
     let sent = params;
-    for (let round = 0; round <= this.#options.settings.questions.rounds; round += 1) {
+    const { rounds } = this.#options.settings().questions;
+    for (let round = 0; round <= rounds; round += 1) {
       const result = await this.#call(target, sent, context, hooks);
       if (result['resultType'] === 'task') {
         return this.#finished(result, target, context);
@@ -223,6 +227,7 @@ export class Conversation {
       progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
       ...hooks,
       ...(target.headers === undefined ? {} : { headers: target.headers }),
+      repeatable: mayRepeat(fleet.settings(upstream), String(params['name']), target.hints),
     };
     return fleet.call(upstream, method, params, options, party);
   }

@@ -2,6 +2,7 @@ import type { Subject } from '../access/policy.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
+import { workForOneResult } from '../catalog/template.ts';
 import { resourceAt, viewOf } from '../catalog/view.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
@@ -10,7 +11,7 @@ import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
 import { exists, requireScopes } from './permission.ts';
 import type { ReplyCache } from './reply-cache.ts';
-import { type SeenUris, withExposedUris } from './seen-uris.ts';
+import { onceEach, type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -40,7 +41,8 @@ export class Forward {
     const send = (tool: Entry) => {
       const headers = this.#checkedHeaders(tool, params, context);
       const asTask = this.#needsTask(tool, context);
-      const target = { upstream: tool.upstream, method: 'tools/call', headers, asTask };
+      const hints = objectAt(tool.item, 'annotations');
+      const target = { upstream: tool.upstream, method: 'tools/call', headers, hints, asTask };
       return this.#send(target, { ...params, name: tool.original }, context);
     };
     try {
@@ -85,11 +87,11 @@ export class Forward {
   /** Completion of a prompt's argument or a template's variable. A server that offers none completes nothing. */
   async complete(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
     const { hello } = this.#options;
-    if (!hello.offers(context.entrance, context.access, 'completions')) {
+    if (!hello.offers(context, 'completions')) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers completions.' });
     }
     const { upstream, ref } = await this.#reference(params, context);
-    if (!hello.upstreamDeclares(upstream, 'completions')) {
+    if (!hello.upstreamDeclares(upstream, 'completions', context)) {
       return { completion: { values: [] } };
     }
     return this.#send({ upstream, method: 'completion/complete' }, { ...params, ref }, context);
@@ -124,9 +126,8 @@ export class Forward {
     context: RequestContext,
   ): Promise<JsonObject> {
     const { hello, lookup } = this.#options;
-    const { codec, entrance, access } = context;
     const asSubject = (upstream: string): Subject => ({ kind: 'methods', upstream, original: method });
-    const able = codec.era === 'modern' ? hello.withExtensionMethod(entrance, access, method) : [];
+    const able = context.codec.era === 'modern' ? hello.withExtensionMethod(context, method) : [];
     const owners = able.filter((upstream) => exists(asSubject(upstream), context));
     const uri = stringAt(params, 'uri');
     const [first, another] = owners;
@@ -206,11 +207,13 @@ export class Forward {
   /** The result with its URIs as this client knows them; each is remembered as given to this principal. */
   #exposed(result: JsonObject, upstream: string, context: RequestContext): JsonObject {
     const view = viewFor(context);
-    return withExposedUris(result, (uri) => {
-      const exposed = view.exposeUri(upstream, uri);
+    const work = workForOneResult();
+    const expose = (uri: string) => {
+      const exposed = view.exposeUri(upstream, uri, work);
       this.#options.seen.note(context.principal, exposed, { upstream, uri });
       return exposed;
-    });
+    };
+    return withExposedUris(result, onceEach(upstream, expose));
   }
 }
 

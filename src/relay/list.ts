@@ -26,7 +26,7 @@ export interface ListOptions {
   readonly store: Store<Caller>;
   readonly hello: Hello;
   readonly sealer: Sealer;
-  readonly settings: Settings;
+  readonly settings: () => Settings;
 }
 
 /** Serves the merged lists. An item is serialised once per catalog, style and era; a page is a join of such texts. */
@@ -47,12 +47,13 @@ export class Lists {
    * served alone whatever keeps its list from this client: that is not an empty list.
    */
   async page(kind: Kind, params: JsonObject | undefined, context: RequestContext): Promise<Page> {
-    const { store, hello, settings } = this.#options;
+    const { store, hello } = this.#options;
+    const { pageSize, maxTtl } = this.#options.settings().lists;
     const visible = hello.visible(context.entrance, context.access);
-    await store.settled(visible, hello.patience());
+    await store.settled(visible, hello.patience(visible));
     const { catalog, position } = await this.#start(kind, params, context);
     const { capability, member } = KIND_FACTS[kind];
-    if (!hello.promised(context.entrance, context.access, capability)) {
+    if (!hello.promised(context, capability)) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });
     }
     const gaps = visible.flatMap((id) => store.gap(context.principal, id, kind) ?? []);
@@ -62,13 +63,13 @@ export class Lists {
     }
     const view = viewOf(catalog, context.entrance.selection, sightOf(context));
     const texts = this.#serialised(view, kind, context.codec);
-    const size = settings.lists.pageSize === 0 ? texts.length : settings.lists.pageSize;
+    const size = pageSize === 0 ? texts.length : pageSize;
     const end = Math.min(texts.length, position + size);
     return {
       member,
       items: texts.slice(position, end).join(','),
       nextCursor: end < texts.length ? this.#cursor(catalog, kind, end, context) : undefined,
-      hints: ownHints(hintsOf(catalog, kind, visible, settings.lists.maxTtl), context, gaps.length > 0),
+      hints: ownHints(hintsOf(catalog, kind, visible, maxTtl), context, gaps.length > 0),
     };
   }
 
@@ -78,11 +79,12 @@ export class Lists {
     params: JsonObject | undefined,
     context: RequestContext,
   ): Promise<{ catalog: Catalog; position: number }> {
-    const { store, sealer, hello, settings } = this.#options;
+    const { store, sealer, hello } = this.#options;
     const cursor = params?.['cursor'];
     if (cursor === undefined || cursor === null) {
       const visible = hello.visible(context.entrance, context.access);
-      return { catalog: await store.ready(context, visible, settings.lists.firstWait), position: 0 };
+      const { firstWait } = this.#options.settings().lists;
+      return { catalog: await store.ready(context, visible, firstWait), position: 0 };
     }
     const opened = typeof cursor === 'string' ? sealer.open(CURSOR, cursor) : undefined;
     const mine =

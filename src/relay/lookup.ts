@@ -9,6 +9,8 @@ import type { Hello } from './hello.ts';
 import { exists, logAbsence, requireScopes } from './permission.ts';
 import type { SeenUris } from './seen-uris.ts';
 
+/** Longest URI that is looked up: the longest that a list may hold, and room for what clients add. */
+const LONGEST_URI = 65_536;
 /** Shortest time between two refreshes of one upstream because of unknown names, in ms: names can be made up. */
 const REFRESH_EVERY_MS = 5_000;
 
@@ -16,7 +18,7 @@ export interface LookupOptions {
   readonly store: Store<Caller>;
   readonly hello: Hello;
   readonly seen: SeenUris;
-  readonly settings: Settings;
+  readonly settings: () => Settings;
 }
 
 /**
@@ -56,11 +58,13 @@ export class Lookup {
   }
 
   async #late(kind: 'tools' | 'prompts', name: string, context: RequestContext): Promise<Entry> {
-    const { store, settings, hello } = this.#options;
+    const { store, hello } = this.#options;
+    const { upstreams } = this.#options.settings();
     const find = (catalog: Catalog) => viewNow(catalog, context).find(kind, name);
     const visible = hello.visible(context.entrance, context.access);
     const owners = visible.filter((id) => this.#mayOwn(id, name, context));
-    const patience = Math.max(0, ...owners.map((id) => settings.upstreams[id]?.timeouts.connect ?? 0));
+    const patience = Math.max(0, ...owners.map((id) => upstreams[id]?.timeouts.connect ?? 0));
+    hello.wake(owners);
     await store.settled(owners, patience);
     const started = find(await store.ready(context, owners, patience));
     if (started !== undefined) {
@@ -77,8 +81,7 @@ export class Lookup {
 
   /** Whose name this would be, if it existed: only to know whom to ask and what to say, never to route. */
   #mayOwn(id: string, name: string, context: RequestContext): boolean {
-    const { settings } = this.#options;
-    const namespace = settings.upstreams[id]?.namespace ?? id;
+    const namespace = this.#options.settings().upstreams[id]?.namespace ?? id;
     return context.entrance.selection.style === 'bare' || name.startsWith(namespace);
   }
 
@@ -102,7 +105,7 @@ export class Lookup {
     const now = Date.now();
     // Made-up names of one user must not keep another's own lists from being read.
     const nameOf = (id: string) =>
-      JSON.stringify([id, store.isOwn(context.principal, id, kind) ? context.principal.key : null]);
+      JSON.stringify([id, store.isOwn(context.principal, id, kind) ? context.principal.grant : null]);
     const due = owners.filter(
       (id) => hello.reachable(id) && now - (this.#refreshedAt.get(nameOf(id)) ?? 0) >= REFRESH_EVERY_MS,
     );
@@ -150,16 +153,19 @@ export class Lookup {
    * it. Throws URI_UNKNOWN with the URI in `data`, or SCOPE_INSUFFICIENT.
    */
   async resource(uri: string, context: RequestContext): Promise<ResourceRoute> {
+    if (uri.length > LONGEST_URI) {
+      throw new GatewayError('URI_UNKNOWN');
+    }
     const { hello, seen, store, settings } = this.#options;
     const waited = hello.visible(context.entrance, context.access);
-    await store.settled(waited, hello.patience());
-    const catalog = await store.ready(context, waited, settings.lists.firstWait);
+    await store.settled(waited, hello.patience(waited));
+    const catalog = await store.ready(context, waited, settings().lists.firstWait);
     const visible = hello.visible(context.entrance, context.access);
     const route = [
       viewNow(catalog, context).resource(uri),
       seen.find(context.principal, uri),
       soleOwner(
-        visible.filter((id) => hello.upstreamDeclares(id, 'resources')),
+        visible.filter((id) => hello.upstreamDeclares(id, 'resources', context)),
         uri,
       ),
     ].find(

@@ -40,10 +40,10 @@ interface Attached {
  */
 export class ParkedCalls {
   readonly #states: RequestStates;
-  readonly #settings: Settings['questions'];
+  readonly #settings: () => Settings['questions'];
   readonly #calls = new Map<string, ParkedCall>();
 
-  constructor(states: RequestStates, settings: Settings['questions']) {
+  constructor(states: RequestStates, settings: () => Settings['questions']) {
     this.#states = states;
     this.#settings = settings;
   }
@@ -88,7 +88,7 @@ export class ParkedCalls {
   }
 
   #park(call: ParkedCall, { context, subject }: Attached): JsonObject {
-    const { ttl, perPrincipal, rounds } = this.#settings;
+    const { ttl, perPrincipal, rounds } = this.#settings();
     const mine = [...this.#calls.values()].filter((other) => other.principal === context.principal.key);
     if (mine.length >= perPrincipal || call.round >= rounds) {
       call.end();
@@ -190,6 +190,9 @@ class ParkedCall {
   }
 
   #ask(question: Question): Promise<JsonObject> {
+    if (this.#controller.signal.aborted) {
+      return Promise.reject(new GatewayError('CANCELLED'));
+    }
     if (missingFor(question, this.#capabilities) !== undefined) {
       return Promise.reject(new GatewayError('CAPABILITY_MISSING'));
     }

@@ -1,13 +1,13 @@
 import type { Subject } from '../access/policy.ts';
 import { GatewayError } from '../base/errors.ts';
-import { type RequestContext, sightOf } from './context.ts';
+import { type RequestContext, type Standpoint, sightOf } from './context.ts';
 
 /** Longest name that a log line repeats. */
 const LABEL_LENGTH = 128;
 
 /** Whether it exists at all for this client, here: what does not is answered like what nobody has ever heard of. */
-export function exists(subject: Subject, context: RequestContext): boolean {
-  return sightOf(context).shows(subject);
+export function exists(subject: Subject, where: Standpoint): boolean {
+  return sightOf(where).shows(subject);
 }
 
 /**

@@ -26,19 +26,19 @@ export interface ListRequest {
 /**
  * Reads one list of one upstream to its end. `undefined` where it does not declare the capability: then it is not
  * asked at all. Declared, but answered with -32601, is an empty list of that kind only (case C-091). A user's own
- * connection is opened where there is none; what the server declares may not be known before.
+ * connection is opened first where there is none: what the server declares to that user is not known before.
  */
 export async function readList(
-  fleet: Fleet,
+  fleet: Pick<Fleet, 'termsFor' | 'reach' | 'settings' | 'request'>,
   envelope: Envelope,
   { upstream, kind, signal, party }: ListRequest,
 ): Promise<ListPart | undefined> {
   const { list, capability } = KIND_FACTS[kind];
-  const declared = fleet.terms(upstream)?.capabilities;
-  if (declared === undefined && (party === undefined || !fleet.reach(upstream).own)) {
+  const terms = await fleet.termsFor(upstream, party);
+  if (terms === undefined && (party === undefined || !fleet.reach(upstream).own)) {
     throw new GatewayError('UPSTREAM_DOWN', { upstream });
   }
-  if (declared !== undefined && !declares(declared, capability)) {
+  if (terms !== undefined && !declares(terms.capabilities, capability)) {
     return undefined;
   }
   const timeoutMs = fleet.settings(upstream).timeouts.call;
@@ -64,7 +64,7 @@ export async function readList(
     return part;
   }
   const { kind: transport, tools } = fleet.settings(upstream);
-  const leaveOut = fleet.terms(upstream)?.era === 'modern' && transport === 'http';
+  const leaveOut = terms?.era === 'modern' && transport === 'http';
   return shapeTools(withoutBadMarks(part, leaveOut), tools);
 }
 

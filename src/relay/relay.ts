@@ -1,5 +1,6 @@
 import type { Allowance } from '../access/allowance.ts';
-import { type ErrorCode, GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/error-table.ts';
+import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/json-rpc.ts';
@@ -28,7 +29,7 @@ export interface RelayOptions {
   readonly forward: Forward;
   readonly watching: Watching;
   /** Longest time a client is told it may keep an answer, in ms. */
-  readonly maxTtl: number;
+  readonly maxTtl: () => number;
 }
 
 type Handler = (params: JsonObject | undefined, context: RequestContext) => Promise<JsonObject>;
@@ -99,7 +100,7 @@ export class Relay {
       return this.#list(message, kind, context);
     }
     if (codec.methods.has(method) && method === 'server/discover') {
-      const { result: discovered, hints } = this.#options.hello.discover(context.entrance, context.access);
+      const { result: discovered, hints } = this.#options.hello.discover(context);
       return JSON.stringify(result(id, this.#encode(method, discovered, context, hints)));
     }
     const handler = codec.methods.has(method) ? this.#handlers.get(method) : undefined;
@@ -107,7 +108,7 @@ export class Relay {
       ? this.#options.forward.extension(method, params, context)
       : handler(params, context));
     return JSON.stringify(
-      result(id, this.#encode(method, answer, context, hintsOf(answer, context, this.#options.maxTtl))),
+      result(id, this.#encode(method, answer, context, hintsOf(answer, context, this.#options.maxTtl()))),
     );
   }
 
@@ -163,7 +164,7 @@ export class Relay {
 /** The level of one legacy session. Each of its requests carries it on, in the form of the upstream's era. */
 function setLogLevel(hello: Hello, params: JsonObject | undefined, context: RequestContext): JsonObject {
   const level = params?.['level'];
-  if (!hello.promised(context.entrance, context.access, 'logging')) {
+  if (!hello.promised(context, 'logging')) {
     throw new GatewayError('METHOD_UNKNOWN', { detail: 'No server here offers logging.' });
   }
   if (!isLogLevel(level)) {

@@ -1,8 +1,10 @@
 import { type Asked, isForEverybody, type Scoped, type ScopeKey, scopeKey } from '../access/cache-scope.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Budget } from '../base/budget.ts';
+import { costOf } from '../base/cost.ts';
 import { GatewayError } from '../base/errors.ts';
 import { type JsonObject, objectAt, without } from '../base/json.ts';
+import { wholesOf } from '../base/uri-parts.ts';
 import { withHopMeta } from '../protocol/meta.ts';
 
 export interface ReplyCacheOptions {
@@ -28,8 +30,8 @@ interface Reader {
 interface Kept {
   readonly upstream: string;
   readonly uri: string;
-  /** Key of the one principal it was read for. */
-  readonly owner: string | undefined;
+  /** Grant and key of the one principal it was read for: events name one of them. */
+  readonly owners: readonly string[] | undefined;
   readonly result: JsonObject;
   /** ms since the epoch. */
   readonly until: number;
@@ -91,19 +93,22 @@ export class ReplyCache {
 
   /** One resource has changed; it may be a part of others, whose URIs it begins with (spec: server/resources). */
   forgetUri(upstream: string, uri: string, owner?: string): void {
+    const wholes = wholesOf(uri);
+    if (wholes === undefined) {
+      this.forget(upstream, owner);
+      return;
+    }
     this.#count(upstream);
     const uris = this.#keys.get(upstream);
-    for (let end = uri.length; uris !== undefined && end > 0; end = uri.lastIndexOf('/', end - 1)) {
-      for (const whole of [uri.slice(0, end), uri.slice(0, end + 1)]) {
-        this.#forgetThose(uris.get(whole) ?? new Set(), owner);
-      }
+    for (const whole of uris === undefined ? [] : wholes) {
+      this.#forgetThose(uris?.get(whole) ?? new Set(), owner);
     }
   }
 
   #forgetThose(keys: ReadonlySet<ScopeKey>, owner: string | undefined): void {
     for (const key of [...keys]) {
       const kept = this.#kept.get(key);
-      if (owner === undefined || kept?.owner === undefined || kept.owner === owner) {
+      if (owner === undefined || kept?.owners?.includes(owner) !== false) {
         this.#drop(key);
       }
     }
@@ -172,13 +177,12 @@ export class ReplyCache {
     const key = scopeKey(askedOf(request), owner);
     this.#drop(key);
     const until = this.#now() + Number(result['ttlMs']);
-    this.#kept.set(key, { upstream, uri, owner: owner?.key, result, until });
+    const owners = owner && [owner.grant, owner.key];
+    this.#kept.set(key, { upstream, uri, owners, result, until });
     const uris = this.#keys.get(upstream) ?? new Map<string, Set<ScopeKey>>();
     const keys = uris.get(uri) ?? new Set<ScopeKey>();
     this.#keys.set(upstream, uris.set(uri, keys.add(key)));
-    this.#options.budget.hold(key, key.length + Buffer.byteLength(JSON.stringify(result)), () =>
-      this.#drop(key),
-    );
+    this.#options.budget.hold(key, key.length + costOf(result), () => this.#drop(key));
   }
 
   #drop(key: ScopeKey): void {

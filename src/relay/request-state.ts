@@ -30,9 +30,9 @@ export interface StateSubject {
  */
 export class RequestStates {
   readonly #sealer: Sealer;
-  readonly #ttlMs: number;
+  readonly #ttlMs: () => number;
 
-  constructor(sealer: Sealer, ttlMs: number) {
+  constructor(sealer: Sealer, ttlMs: () => number) {
     this.#sealer = sealer;
     this.#ttlMs = ttlMs;
   }
@@ -42,7 +42,7 @@ export class RequestStates {
       content,
       principal: context.principal.key,
       subject: digest(subject),
-      expires: Date.now() + this.#ttlMs,
+      expires: Date.now() + this.#ttlMs(),
     });
   }
 

@@ -1,11 +1,20 @@
 import type { Principal } from '../access/principal.ts';
+import { Budget } from '../base/budget.ts';
+import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { exposeLinks } from '../catalog/links.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
 
-/** Most URIs remembered for one principal, and most principals: older ones go first. */
+/** Most URIs remembered for one principal: older ones go first. */
 const MOST_URIS = 2_000;
-const MOST_PRINCIPALS = 2_000;
+/** A longer one is no name that somebody would ask for. */
+const LONGEST_URI = 8_192;
+/** What is remembered for all principals together, in bytes; whoever came by longest ago is forgotten first. */
+const MOST_BYTES = 32 * 1024 * 1024;
+/** What one URI takes besides its two forms, in bytes; in round figures. */
+const BYTES_EACH = 200;
+/** Most different URIs in one result: each is looked up, and a server decides how many there are. */
+const MOST_IN_RESULT = 20_000;
 
 /**
  * URIs that results gave to a principal: a resource may be absent from every list and still be linked
@@ -13,31 +22,58 @@ const MOST_PRINCIPALS = 2_000;
  */
 export class SeenUris {
   readonly #seen = new Map<string, Map<string, ResourceRoute>>();
+  readonly #bytes = new Map<string, number>();
+  readonly #budget = new Budget<string>(MOST_BYTES);
 
   find(principal: Principal, uri: string): ResourceRoute | undefined {
     return this.#seen.get(principal.key)?.get(uri);
   }
 
-  note(principal: Principal, uri: string, route: ResourceRoute): void {
-    let mine = this.#seen.get(principal.key);
-    if (mine === undefined) {
-      mine = new Map();
-      this.#seen.set(principal.key, mine);
-      dropOldest(this.#seen, MOST_PRINCIPALS);
+  note({ key }: Principal, uri: string, route: ResourceRoute): void {
+    if (uri.length > LONGEST_URI) {
+      return;
     }
+    const mine = this.#seen.get(key) ?? new Map<string, ResourceRoute>();
+    this.#seen.set(key, mine);
+    let bytes = (this.#bytes.get(key) ?? 0) + (mine.has(uri) ? 0 : sizeOf(uri, route));
     mine.delete(uri);
     mine.set(uri, route);
-    dropOldest(mine, MOST_URIS);
+    const [oldest] = mine.size > MOST_URIS ? mine : [];
+    if (oldest !== undefined) {
+      mine.delete(oldest[0]);
+      bytes -= sizeOf(...oldest);
+    }
+    this.#bytes.set(key, bytes);
+    this.#budget.hold(key, bytes, () => {
+      this.#seen.delete(key);
+      this.#bytes.delete(key);
+    });
   }
 }
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  if (map.size > most) {
-    const oldest = map.keys().next();
-    if (!oldest.done) {
-      map.delete(oldest.value);
+function sizeOf(uri: string, route: ResourceRoute): number {
+  return BYTES_EACH + uri.length + route.uri.length;
+}
+
+/**
+ * `expose` for the URIs of one result: asked once for each. Throws UPSTREAM_TOO_LARGE where there are too many
+ * different ones.
+ */
+export function onceEach(upstream: string, expose: (uri: string) => string): (uri: string) => string {
+  const known = new Map<string, string>();
+  return (uri) => {
+    const before = known.get(uri);
+    if (before !== undefined) {
+      return before;
     }
-  }
+    if (known.size >= MOST_IN_RESULT) {
+      const logged = `it names more than ${MOST_IN_RESULT} resources`;
+      throw new GatewayError('UPSTREAM_TOO_LARGE', { upstream, logged });
+    }
+    const exposed = expose(uri);
+    known.set(uri, exposed);
+    return exposed;
+  };
 }
 
 /**

@@ -88,7 +88,12 @@ export class Tasks {
     return {
       id,
       start: (heard) =>
-        this.#updates.subscribe({ upstream, taskId, party }, (task) => heard({ ...task, taskId: id })),
+        this.#updates.subscribe({ upstream, taskId, party }, (task) => {
+          const here = context.now();
+          if (here !== undefined && seesUpstream(upstream, here)) {
+            heard({ ...task, taskId: id });
+          }
+        }),
     };
   }
 

@@ -1,8 +1,10 @@
-import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/error-table.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
-import type { RpcId, RpcNotification, RpcResponse } from '../protocol/json-rpc.ts';
+import { isRpcId, type RpcId, type RpcNotification, type RpcResponse } from '../protocol/json-rpc.ts';
+import { META, metaOf } from '../protocol/meta.ts';
 
 export interface CallOptions {
   readonly envelope: Envelope;
@@ -14,6 +16,10 @@ export interface CallOptions {
   readonly totalMs: number;
   /** Ask for progress, also where the client did not: it is what extends `timeoutMs` (case C-065). */
   readonly progress?: boolean;
+  /** The gateway's own, beside the work of the upstream. */
+  readonly aside?: boolean;
+  /** It may be made again though it may have taken effect; see relay/repeatable.ts. */
+  readonly repeatable?: boolean;
   /** Further HTTP headers (`Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Notices that belong to this call: its progress, and messages on its own stream. */
@@ -50,6 +56,9 @@ export interface Call {
   hold(): () => void;
 }
 
+/** Calls given up that are remembered one by one; beyond, nobody can ever tell whose a log message is. */
+const MOST_LATE = 1_000;
+
 /** The requests of one connection that wait for an answer, each with ids and deadlines of the gateway's own. */
 export class Calls {
   readonly #upstream: string;
@@ -58,6 +67,8 @@ export class Calls {
   #nextId = 1;
   /** Calls given up whose log messages may still come: until their late answer does. */
   readonly #loggedLate = new Set<RpcId>();
+  /** There were more than are remembered: none of them must be taken for answered. */
+  #tooManyLate = false;
   readonly #idle: (() => void)[] = [];
 
   /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
@@ -68,6 +79,13 @@ export class Calls {
 
   get(id: RpcId | undefined): Call | undefined {
     return id === undefined ? undefined : this.#open.get(id);
+  }
+
+  /** Whether the upstream has something to work on: streams that stay open are no work. */
+  get working(): boolean {
+    return [...this.#open.values()].some(
+      ({ options }) => options.aside !== true && Number.isFinite(options.totalMs),
+    );
   }
 
   open(method: string, options: CallOptions): Call {
@@ -87,7 +105,7 @@ export class Calls {
       settle(() => {
         // Log messages of a call that was given up may still come: whose the next ones are, nobody can tell any more.
         if (options.envelope.logLevel !== undefined) {
-          this.#loggedLate.add(id);
+          this.#giveUpLogged(id);
         }
         this.#abandoned(call, why);
         reject(new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) }));
@@ -144,23 +162,48 @@ export class Calls {
     return calls.find((call) => !call.held) ?? calls[0];
   }
 
+  /** Whose a notice is: of the request on whose stream, or under whose subscription id, it came. */
+  ownerOf(
+    notice: RpcNotification,
+    origin: RpcId | undefined,
+    { isolated, modern }: { readonly isolated: boolean; readonly modern: boolean },
+  ): Call | undefined {
+    const logged = notice.method === 'notifications/message';
+    if (!logged && notice.method !== 'notifications/subscriptions/acknowledged') {
+      return undefined;
+    }
+    const known = this.get(origin ?? subscriptionOf(notice));
+    return known ?? (logged ? this.#logOwner(isolated, modern) : undefined);
+  }
+
   /**
    * Whose a log message is that came on a channel which many calls share, and so names no call. On one client's own
    * connection it is that client's. A modern server writes only for requests that asked for logs, so it is clear where
    * just one did and none was given up. Elsewhere nobody can tell, and nobody is told (case C-067).
    */
-  logOwner(isolated: boolean, modern: boolean): Call | undefined {
+  #logOwner(isolated: boolean, modern: boolean): Call | undefined {
     if (isolated) {
       return this.askable();
     }
     const logged = [...this.#open.values()].filter((call) => call.options.envelope.logLevel !== undefined);
-    return modern && this.#loggedLate.size === 0 && logged.length === 1 ? logged[0] : undefined;
+    return modern && !this.#tooManyLate && this.#loggedLate.size === 0 && logged.length === 1
+      ? logged[0]
+      : undefined;
   }
 
   /** An answer to a call that was given up: nothing of it will come any more. */
   late(id: RpcId | undefined): void {
     if (id !== undefined) {
       this.#loggedLate.delete(id);
+    }
+  }
+
+  #giveUpLogged(id: RpcId): void {
+    this.#tooManyLate ||= this.#loggedLate.size >= MOST_LATE;
+    if (this.#tooManyLate) {
+      this.#loggedLate.clear();
+    } else {
+      this.#loggedLate.add(id);
     }
   }
 
@@ -183,6 +226,11 @@ export class Calls {
       call.reject(reason);
     }
   }
+}
+
+function subscriptionOf(notice: RpcNotification): RpcId | undefined {
+  const id = metaOf(notice.params)[META.subscription];
+  return isRpcId(id) ? id : undefined;
 }
 
 function onAbort(signal: AbortSignal | undefined, act: () => void, cleanups: (() => void)[]): void {

@@ -17,10 +17,10 @@ import {
   request,
 } from '../protocol/json-rpc.ts';
 import { talksMore } from '../protocol/log-level.ts';
-import { META, metaOf } from '../protocol/meta.ts';
 import type { Era } from '../protocol/model.ts';
 import { type Call, type CallOptions, Calls, type Question } from './calls.ts';
 import { Inquiries } from './inquiries.ts';
+import { scrubbed } from './scrubbed.ts';
 import type { Transport } from './transport.ts';
 
 /** What the handshake settled. */
@@ -60,6 +60,7 @@ export class Connection {
   #codec: EraCodec | undefined;
   #terms: Terms | undefined;
   #ended: GatewayError | undefined;
+  #heardAt = Date.now();
 
   constructor(about: { upstream: string; transport: Transport; log: Log; events: ConnectionEvents }) {
     this.#upstream = about.upstream;
@@ -73,7 +74,7 @@ export class Connection {
   /** Rejects with a GatewayError when the process does not start or the stream does not open. */
   open(): Promise<void> {
     return this.#transport.open({
-      message: (message, origin) => this.#receive(message, origin),
+      message: (message, origin) => this.#receive(scrubbed(message), origin),
       failed: (id, error) => this.#calls.get(id)?.reject(error),
       closed: (reason) => this.#end(reason),
     });
@@ -81,6 +82,16 @@ export class Connection {
 
   get ended(): GatewayError | undefined {
     return this.#ended;
+  }
+
+  /** When the upstream said something last, in ms since the epoch. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /** Whether the upstream has requests to work on. */
+  get busy(): boolean {
+    return this.#calls.working;
   }
 
   /** Throws UPSTREAM_DOWN before the handshake. */
@@ -195,6 +206,7 @@ export class Connection {
   }
 
   #receive(message: RpcMessage, origin: RpcId | undefined): void {
+    this.#heardAt = Date.now();
     if ('method' in message) {
       if ('id' in message) {
         this.#answer(message, origin);
@@ -218,8 +230,8 @@ export class Connection {
     this.#inquiries.answer(message, call?.options.onQuestion ?? this.#events.question, call);
   }
 
-  #reply(reply: RpcResponse): void {
-    this.#transport.send(reply).catch((thrown: unknown) => {
+  #reply(reply: RpcResponse): Promise<void> {
+    return this.#transport.send(reply).catch((thrown: unknown) => {
       this.#log.debug({ err: thrown }, 'an answer could not be sent');
     });
   }
@@ -233,18 +245,13 @@ export class Connection {
       this.#withdrawn(message.params?.['requestId']);
       return;
     }
-    const owner = this.#calls.get(origin ?? subscriptionOf(message)) ?? this.#logOwner(message);
-    if (OWNED.has(message.method) && owner?.options.onNotice !== undefined) {
-      owner.options.onNotice(message);
-      return;
-    }
-    this.#events.notice(message);
-  }
-
-  #logOwner(message: RpcNotification): Call | undefined {
     const isolated = this.#events.question !== undefined;
-    const logged = message.method === 'notifications/message';
-    return logged ? this.#calls.logOwner(isolated, this.#terms?.era === 'modern') : undefined;
+    const owner = this.#calls.ownerOf(message, origin, { isolated, modern: this.#terms?.era === 'modern' });
+    if (owner?.options.onNotice === undefined) {
+      this.#events.notice(message);
+    } else {
+      owner.options.onNotice(message);
+    }
   }
 
   /**
@@ -285,15 +292,4 @@ function foreign(thrown: unknown, upstream: string): GatewayError {
   return thrown instanceof GatewayError
     ? thrown
     : new GatewayError('UPSTREAM_DOWN', { upstream, cause: thrown });
-}
-
-/** Notices that belong to the request on whose stream, or under whose subscription id, they arrive. */
-const OWNED: ReadonlySet<string> = new Set([
-  'notifications/message',
-  'notifications/subscriptions/acknowledged',
-]);
-
-function subscriptionOf(message: RpcNotification): RpcId | undefined {
-  const id = metaOf(message.params)[META.subscription];
-  return isRpcId(id) ? id : undefined;
 }

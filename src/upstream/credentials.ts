@@ -63,14 +63,6 @@ export function createCredentials(upstream: UpstreamSettings): Credentials {
   }
 }
 
-/**
- * Equal for requests that may share what was got for this user: the same user with the same rights. One that came with a
- * token for less never gets what another of their tokens was exchanged for.
- */
-export function grantOf({ key, groups, scopes }: Principal): string {
-  return JSON.stringify([key, groups.toSorted(), scopes.toSorted()]);
-}
-
 function fixed(headers: CredentialHeaders): Credentials {
   const credential = { advice: GATEWAYS, headers: () => headers, refused: () => false };
   return { own: false, for: () => credential, close: () => Promise.resolve() };
@@ -81,7 +73,7 @@ function withTokens(upstream: string, own: boolean, server: AuthorizationServer)
   const wantedFor = (user: Principal | undefined): TokenWanted => {
     const owner = own ? someone(user, upstream) : undefined;
     return {
-      key: owner === undefined ? EVERYBODY : grantOf(owner),
+      key: owner?.grant ?? EVERYBODY,
       until: owner?.expires,
       subject: owner?.presented?.(),
       ask: () => server.token(owner),

@@ -1,36 +1,18 @@
+import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
-import type { Envelope } from '../protocol/era-codec.ts';
-import type { RpcNotification } from '../protocol/json-rpc.ts';
-import { CHANGES, type Change, type Implementation } from '../protocol/model.ts';
+import type { Implementation } from '../protocol/model.ts';
 import type { CallOptions } from './calls.ts';
 import type { Terms } from './connection.ts';
-import { type Credential, createCredentials } from './credentials.ts';
-import { createHttpTransport } from './http.ts';
-import type { UpstreamStatus } from './link.ts';
+import { type FleetEvents, noticed, OWNERLESS_PER_MINUTE } from './fleet-events.ts';
 import type { Party } from './party.ts';
-import { createSseTransport } from './sse-2024.ts';
-import { createStdioTransport } from './stdio.ts';
-import { Supervisor } from './supervisor.ts';
-import type { Transport } from './transport.ts';
-
-/** `owner` is the key of the principal whose own connection it is about; undefined: the shared one, everybody's. */
-export interface FleetEvents {
-  /** Connected, or connected again: read its lists (case C-026). For an owner: notices to it may have gone unheard. */
-  connected(upstream: string, owner?: string): void;
-  /** No notices any more. For an owner: its last connection has closed, for being idle as well. */
-  lost(upstream: string, owner?: string): void;
-  /** No list for everybody is to be expected soon: the first attempt has failed, or only single users reach it. */
-  failedFirst(upstream: string): void;
-  /** The upstream says that a resource changed, under its own URI. */
-  updated(upstream: string, uri: string, owner?: string): void;
-  /** The upstream says how a task stands. */
-  task(upstream: string, task: JsonObject, owner?: string): void;
-  /** The upstream says that a list changed, whether it had declared so or not (case C-024). */
-  changed(upstream: string, change: Change, owner?: string): void;
-}
+import { createRation } from './ration.ts';
+import { type Member, type Rebuilding, Roster } from './roster.ts';
+import type { UpstreamStatus } from './state.ts';
+import type { Supervisor } from './supervisor.ts';
+import { WatchedThings } from './watched-things.ts';
 
 export interface FleetOptions {
   readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
@@ -41,93 +23,95 @@ export interface FleetOptions {
 
 /** All upstreams. Each lives by itself: a dead or slow one never delays another, or the start (case C-086). */
 export class Fleet {
-  readonly #supervisors = new Map<string, Supervisor>();
-  readonly #settings: Readonly<Record<string, UpstreamSettings>>;
+  readonly #watched = new WatchedThings();
+  readonly #roster: Roster;
 
-  #startedAt: number | undefined;
-
-  constructor(options: FleetOptions) {
-    this.#settings = options.upstreams;
-    // The gateway's own traffic announces no capabilities: nobody could answer (case C-070).
-    const envelope: Envelope = { clientInfo: options.clientInfo, clientCapabilities: {} };
-    for (const settings of Object.values(options.upstreams)) {
-      const { id } = settings;
-      const log = options.log.child({ upstream: id });
-      const credentials = createCredentials(settings);
-      const { events } = options;
-      const supervisor = new Supervisor({
-        settings,
-        envelope,
-        log,
-        credentials,
-        transport: (sse, user) => transportFor(settings, sse, credentials.for(user ?? nobody), log),
-        events: {
-          connected: () => events.connected(id),
-          lost: () => events.lost(id),
-          failedFirst: () => events.failedFirst(id),
-          notice: (notice) => noticed(notice, { upstream: id }, events, log),
-        },
-        ownEvents: {
-          missed: (owner) => events.connected(id, owner),
+  constructor({ events, ...options }: FleetOptions) {
+    const { log } = options;
+    this.#roster = new Roster({
+      ...options,
+      hearing: (id) => {
+        const lines = createRation(OWNERLESS_PER_MINUTE);
+        return {
+          connected: (owner) => events.connected(id, owner),
           lost: (owner) => events.lost(id, owner),
-          notice: (notice, owner) => noticed(notice, { upstream: id, owner }, events, log),
-        },
-      });
-      this.#supervisors.set(id, supervisor);
-    }
+          failedFirst: () => events.failedFirst(id),
+          notice: (notice, owner) => noticed(notice, { upstream: id, owner, lines }, events, log),
+        };
+      },
+      serves: (id, supervisor) => this.#watched.tell(id, supervisor),
+    });
   }
 
   /** Starts every enabled upstream at once; returns without waiting for any. */
   start(): void {
-    this.#startedAt = Date.now();
-    for (const supervisor of this.#supervisors.values()) {
+    for (const supervisor of this.#roster.supervisors) {
       supervisor.start();
     }
   }
 
-  /** ms since all of them were started; 0 before. */
-  get age(): number {
-    return this.#startedAt === undefined ? 0 : Date.now() - this.#startedAt;
-  }
-
   /** Ids of the enabled upstreams, in the order of the configuration. */
   get ids(): readonly string[] {
-    return Object.values(this.#settings)
-      .filter((settings) => settings.enabled)
-      .map((settings) => settings.id);
+    return [...this.#roster.members.values()].flatMap(({ settings }) =>
+      settings.enabled ? [settings.id] : [],
+    );
   }
 
+  /** Those of them that are not waiting for somebody to need them. */
+  get started(): readonly string[] {
+    return this.ids.filter((id) => !this.#of(id).unneeded);
+  }
+
+  /** Throws UPSTREAM_REMOVED where a request names one that was taken out of the configuration meanwhile. */
   settings(upstream: string): UpstreamSettings {
-    const settings = this.#settings[upstream];
-    if (settings === undefined) {
-      throw new GatewayError('INTERNAL', { logged: 'a route names an upstream that does not exist' });
-    }
-    return settings;
+    return this.#member(upstream).settings;
   }
 
   /** State of every upstream, those that are off included, in the order of the configuration. */
   statuses(): ReadonlyMap<string, UpstreamStatus> {
-    return new Map([...this.#supervisors].map(([id, supervisor]) => [id, supervisor.status]));
+    return new Map([...this.#roster.members].map(([id, { seat }]) => [id, seat.supervisor.status]));
   }
 
   /** What the handshake settled, while connected. */
   terms(upstream: string): Terms | undefined {
-    return this.#supervisors.get(upstream)?.terms;
+    return this.#at(upstream)?.terms;
   }
 
   /** Capabilities as declared last, also while the upstream is down; undefined where it was never reached. */
   capabilities(upstream: string): JsonObject | undefined {
-    return this.#supervisors.get(upstream)?.lastTerms?.capabilities;
+    return this.#at(upstream)?.lastTerms?.capabilities;
   }
 
-  /** Its own instructions for models, as given last; undefined where it is reached as each user alone. */
-  instructions(upstream: string): string | undefined {
-    return this.#supervisors.get(upstream)?.instructions;
+  /** What it said of itself to this user, as given last; see {@link Supervisor.toldTo}. */
+  toldTo(upstream: string, user: Principal): Terms | undefined {
+    return this.#at(upstream)?.toldTo(user);
+  }
+
+  /** What holds for requests of this party, or of the gateway itself. See {@link Supervisor.termsFor}. */
+  termsFor(upstream: string, party: Party | undefined): Promise<Terms | undefined> {
+    return this.#of(upstream).termsFor(party);
+  }
+
+  /** Whom events about this user's own connections name as their owner. */
+  ownerOf(upstream: string, user: Principal): string {
+    return this.#of(upstream).ownerOf(user);
   }
 
   /** True while the first attempt has not ended: what this upstream can do is unknown. */
   isPending(upstream: string): boolean {
-    return this.#supervisors.get(upstream)?.pending === true;
+    return this.#at(upstream)?.pending === true;
+  }
+
+  /** Starts those of them that wait for somebody to need them. */
+  wake(upstreams: readonly string[]): void {
+    for (const id of upstreams) {
+      this.#at(id)?.wake();
+    }
+  }
+
+  /** ms since the one of these that was started last; Infinity where none was. */
+  youngest(upstreams: readonly string[]): number {
+    return Math.min(...upstreams.map((id) => this.#of(id).age));
   }
 
   /** A client's call, in the upstream's lane. See {@link Supervisor.call}. */
@@ -143,27 +127,29 @@ export class Fleet {
 
   /** How single users reach it. `own`: each with their own credential, or on their own legacy connection. */
   reach(upstream: string): { readonly own: boolean } {
-    return { own: this.#supervisors.get(upstream)?.own === true };
+    return { own: this.#at(upstream)?.own === true };
   }
 
   /** The whole set of resources of one upstream that clients watch from now on; with a party, those of that user. */
   watch(upstream: string, uris: ReadonlySet<string>, party?: Party): void {
-    this.#supervisors.get(upstream)?.watch(uris, party);
+    this.#watched.note(upstream, party, { uris });
+    this.#at(upstream)?.watch(uris, party);
   }
 
   /** The whole set of tasks of one upstream whose states clients want to hear; with a party, those of that user. */
   watchTasks(upstream: string, tasks: ReadonlySet<string>, party?: Party): void {
-    this.#supervisors.get(upstream)?.watchTasks(tasks, party);
+    this.#watched.note(upstream, party, { tasks });
+    this.#at(upstream)?.watchTasks(tasks, party);
   }
 
   /** A notification of one session, on the connections that are its own. */
   async notify(session: string, method: string, params: JsonObject | undefined): Promise<void> {
-    await Promise.all([...this.#supervisors.values()].map((each) => each.notify(session, method, params)));
+    await Promise.all(this.#roster.supervisors.map((each) => each.notify(session, method, params)));
   }
 
   /** A session has ended: the connections that were its own close. */
   release(session: string): void {
-    for (const supervisor of this.#supervisors.values()) {
+    for (const supervisor of this.#roster.supervisors) {
       supervisor.release(session);
     }
   }
@@ -182,51 +168,34 @@ export class Fleet {
     return this.#of(upstream).request(method, params, options, party);
   }
 
+  /** Becomes the fleet of these upstreams. See {@link Roster.rebuild}. */
+  rebuild(upstreams: Readonly<Record<string, UpstreamSettings>>, how: Rebuilding): () => void {
+    return this.#roster.rebuild(upstreams, how);
+  }
+
+  /** Resolves when no changed upstream waits for its successor and nothing drains. */
+  quiet(): Promise<void> {
+    return this.#roster.quiet();
+  }
+
   /** Ends every connection and child process within `graceMs`. Idempotent. */
-  async close(graceMs: number): Promise<void> {
-    await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.close(graceMs)));
+  close(graceMs: number): Promise<void> {
+    return this.#roster.close(graceMs);
+  }
+
+  #member(upstream: string): Member {
+    const member = this.#roster.members.get(upstream);
+    if (member === undefined) {
+      throw new GatewayError('UPSTREAM_REMOVED', { upstream });
+    }
+    return member;
   }
 
   #of(upstream: string): Supervisor {
-    const supervisor = this.#supervisors.get(upstream);
-    if (supervisor === undefined) {
-      throw new GatewayError('UPSTREAM_DOWN', { upstream });
-    }
-    return supervisor;
+    return this.#member(upstream).seat.supervisor;
   }
-}
 
-/** Whom the shared connection is for. */
-const nobody = () => undefined;
-
-function transportFor(upstream: UpstreamSettings, sse: boolean, credential: Credential, log: Log): Transport {
-  if (upstream.kind === 'stdio') {
-    return createStdioTransport({ upstream, log });
-  }
-  const about = { upstream, credential, log };
-  return sse ? createSseTransport(about) : createHttpTransport(about);
-}
-
-function noticed(
-  notice: RpcNotification,
-  { upstream, owner }: { upstream: string; owner?: string },
-  events: FleetEvents,
-  log: Log,
-): void {
-  const uri = notice.params?.['uri'];
-  if (notice.method === 'notifications/resources/updated' && typeof uri === 'string') {
-    events.updated(upstream, uri, owner);
-    return;
-  }
-  if (notice.method === 'notifications/tasks' && notice.params !== undefined) {
-    events.task(upstream, notice.params, owner);
-    return;
-  }
-  const change = CHANGES.find((name) => notice.method === `notifications/${name}/list_changed`);
-  if (change !== undefined) {
-    events.changed(upstream, change, owner);
-  } else {
-    // Log messages on a shared channel have no owner; vendor notices are nobody's (cases C-024, C-067).
-    log.debug({ method: notice.method }, 'a notice without an owner was not passed on');
+  #at(upstream: string): Supervisor | undefined {
+    return this.#roster.members.get(upstream)?.seat.supervisor;
   }
 }

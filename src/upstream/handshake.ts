@@ -1,5 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
+import { pause } from '../base/time.ts';
+import { takeCapabilities } from '../protocol/capabilities.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import { standardHeaders } from '../protocol/headers.ts';
@@ -41,7 +43,7 @@ export function modernTerms(version: string, discovered: JsonObject): Terms {
   return {
     version,
     era: 'modern',
-    capabilities: objectAt(discovered, 'capabilities') ?? {},
+    capabilities: takeCapabilities(discovered['capabilities']),
     instructions: stringAt(discovered, 'instructions'),
     label: labelOf(info),
     alsoLegacy: Array.isArray(supported) && supported.some(isLegacy),
@@ -71,7 +73,8 @@ export async function initialize(
   );
   const terms = legacyTerms(upstream, response);
   connection.agree(terms);
-  await connection.notify('notifications/initialized');
+  // One that does not read is found out by the first call.
+  await Promise.race([connection.notify('notifications/initialized'), pause(timeoutMs)]);
   return terms;
 }
 
@@ -93,7 +96,7 @@ function legacyTerms(upstream: string, response: RpcResponse): Terms {
   return {
     version,
     era: 'legacy',
-    capabilities: objectAt(result, 'capabilities') ?? {},
+    capabilities: takeCapabilities(result['capabilities']),
     instructions: stringAt(result, 'instructions'),
     label: labelOf(result['serverInfo']),
     alsoLegacy: true,

@@ -1,7 +1,9 @@
-import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import type { ErrorCode } from '../base/error-table.ts';
+import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { type HeaderMap, headerOf } from '../protocol/headers.ts';
 import { classify, type RpcFailure, type RpcId } from '../protocol/json-rpc.ts';
+import { readJson } from '../protocol/json-text.ts';
 import { excerpt } from './ration.ts';
 
 /** What the status and content type of an answer to a POST announce. Pure judgement; reading the body is done elsewhere. */
@@ -95,13 +97,12 @@ interface FoundError {
 }
 
 function rpcError(body: string): FoundError | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    // Refusals come as pages and plain texts too.
+  // Refusals come as pages and plain texts too.
+  const read = readJson(body, body.length);
+  if (read.kind !== 'value') {
     return undefined;
   }
+  const { value } = read;
   const found = classify(value);
   return found.kind === 'response' && 'error' in found.message && isObject(value)
     ? { id: value['id'], error: found.message.error }

@@ -24,6 +24,8 @@ const REFUSAL_BYTES = 1_048_576;
 const EXCERPT_BYTES = 1_024;
 /** Without a `retry` of the server. */
 const RESUME_MS = 1_000;
+/** Even where the server asks for less: it may end each stream after one event. */
+const SHORTEST_RESUME_MS = 50;
 /** Tries in a row that brought no event. */
 const MOST_RESUMES = 2;
 
@@ -167,7 +169,7 @@ async function takeUp(
   if (resume === undefined || lastEventId === undefined || signal.aborted) {
     throw lost;
   }
-  await pause(retryMs, signal);
+  await pause(Math.max(retryMs, SHORTEST_RESUME_MS), signal);
   let answer: Answer;
   try {
     answer = await resume(lastEventId);

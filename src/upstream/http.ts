@@ -28,6 +28,8 @@ export function createHttpTransport(about: HttpTransportOptions): Transport {
 /** The only method the transport has to know: its answer brings the session id (2025-11-25 transports). */
 const INITIALIZE = 'initialize';
 const NOTE_BYTES = 4_096;
+/** Most messages that ask for no answer and wait for the server to take them. */
+const MOST_TOLD = 256;
 
 class HttpTransport implements Transport {
   readonly streams = true;
@@ -37,6 +39,7 @@ class HttpTransport implements Transport {
   /** One for each POST under way: requests under their id, others under themselves. */
   readonly #underWay = new Map<RpcId | AbortController, AbortController>();
   readonly #session = new HttpSession();
+  #telling = 0;
   #inbox: Inbox | undefined;
   #listening: AbortController | undefined;
   #ended: Promise<void> | undefined;
@@ -49,7 +52,12 @@ class HttpTransport implements Transport {
 
   /** Nothing is connected before the first message. */
   async open(sink: TransportSink): Promise<void> {
-    this.#inbox = new Inbox({ upstream: this.#upstream.id, sink, log: this.#log });
+    this.#inbox = new Inbox({
+      upstream: this.#upstream.id,
+      maxMessageBytes: this.#upstream.limits.maxMessageBytes,
+      sink,
+      log: this.#log,
+    });
   }
 
   send(message: RpcMessage, options: SendOptions = {}): Promise<void> {
@@ -163,6 +171,10 @@ class HttpTransport implements Transport {
    * connection: some servers never answer one. What it refuses is logged, since nobody waits for it.
    */
   #tell(message: RpcMessage, options: SendOptions): Promise<void> {
+    if (this.#telling >= MOST_TOLD) {
+      return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream: this.#upstream.id }));
+    }
+    this.#telling += 1;
     const control = new AbortController();
     this.#underWay.set(control, control);
     return new Promise((resolve, reject) => {
@@ -184,6 +196,7 @@ class HttpTransport implements Transport {
         })
         .finally(() => {
           late();
+          this.#telling -= 1;
           this.#underWay.delete(control);
           resolve();
         });

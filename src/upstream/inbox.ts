@@ -3,18 +3,23 @@ import { isObject } from '../base/json.ts';
 import { KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
 import { classify, type RpcId, type RpcMessage } from '../protocol/json-rpc.ts';
+import { readJson } from '../protocol/json-text.ts';
 import { peekResponseId } from './peek-id.ts';
 import { createRation, excerpt } from './ration.ts';
 import type { TransportSink } from './transport.ts';
 
 export interface InboxOptions {
   readonly upstream: string;
+  readonly maxMessageBytes: number;
   readonly sink: TransportSink;
   readonly log: Log;
 }
 
+const BYTE_ORDER_MARK = 0xfeff;
 /** Log lines a minute about what is no message. */
 const REPORTS_PER_MINUTE = 10;
+/** Most messages of one batch: more is a flood, whatever its length. */
+const MOST_IN_BATCH = 1_000;
 
 /**
  * What a transport has received, on its way to the sink. Keeps the promise that every open request ends exactly once:
@@ -51,13 +56,24 @@ export class Inbox {
    * Returns whether the text held a message.
    */
   receive(text: string, origin?: RpcId): boolean {
-    const parsed = parse(text);
-    if (parsed === undefined) {
+    const read = readJson(
+      text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text,
+      this.#options.maxMessageBytes,
+    );
+    if (read.kind === 'excessive') {
+      this.#refuse(text, origin, read.excess);
+      return false;
+    }
+    if (read.kind === 'not-json') {
       this.#report(text, 'not JSON');
       this.#failDamaged(text, origin);
       return false;
     }
-    const members: readonly unknown[] = Array.isArray(parsed.value) ? parsed.value : [parsed.value];
+    const members: readonly unknown[] = Array.isArray(read.value) ? read.value : [read.value];
+    if (members.length > MOST_IN_BATCH) {
+      this.#refuse(text, origin, `a batch of more than ${MOST_IN_BATCH} messages`);
+      return false;
+    }
     return members.filter((member) => this.#take(member, origin)).length > 0;
   }
 
@@ -66,10 +82,7 @@ export class Inbox {
    * head or tail. `tail` is undefined while the message still runs.
    */
   tooLarge(head: string, tail: string | undefined): void {
-    const id = peekResponseId(head, tail ?? '');
-    if (id !== undefined) {
-      this.fail(id, new GatewayError('UPSTREAM_TOO_LARGE', { upstream: this.#options.upstream }));
-    }
+    this.#failTooLarge(peekResponseId(head, tail ?? ''));
     if (tail !== undefined) {
       this.#report(head, 'larger than maxMessageBytes');
     }
@@ -148,6 +161,19 @@ export class Inbox {
     }
   }
 
+  /** A text that fits into a message, and whose value would cost far more than its length tells. */
+  #refuse(text: string, origin: RpcId | undefined, excess: string): void {
+    this.#report(text, excess);
+    this.#failTooLarge(origin ?? peekResponseId(text.slice(0, KEPT), text.slice(-KEPT)), excess);
+  }
+
+  #failTooLarge(id: RpcId | undefined, logged?: string): void {
+    if (id !== undefined) {
+      const about = { upstream: this.#options.upstream, ...(logged === undefined ? {} : { logged }) };
+      this.fail(id, new GatewayError('UPSTREAM_TOO_LARGE', about));
+    }
+  }
+
   #notMcp(logged: string): GatewayError {
     return new GatewayError('UPSTREAM_NOT_MCP', { upstream: this.#options.upstream, logged });
   }
@@ -158,16 +184,5 @@ export class Inbox {
       const text = excerpt(typeof what === 'string' ? what : JSON.stringify(what));
       this.#options.log.info({ text, reason, withheld }, 'skipped what is no MCP message');
     }
-  }
-}
-
-/** Undefined for what is no JSON; the wrapper tells that from a JSON null. */
-function parse(text: string): { readonly value: unknown } | undefined {
-  const first = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-  try {
-    return { value: JSON.parse(first) };
-  } catch {
-    // Peers print banners and log lines: not being JSON is an answer here, not a fault.
-    return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { ERRORS, type ErrorCode } from '../base/error-table.ts';
 import { GatewayError, RpcRefusal } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -9,9 +10,19 @@ import {
   result,
 } from '../protocol/json-rpc.ts';
 import type { Call, Question } from './calls.ts';
+import { createRation } from './ration.ts';
+
+/** Most questions of one connection that are being answered, answers on their way included; more are not heard. */
+const MOST_OPEN = 100;
+const REPORTS_PER_MINUTE = 2;
 
 /** What a question gets that nobody can answer (2025-11-25: an undeclared capability must not be used). */
-const REFUSED: RpcErrorObject = { code: -32601, message: 'This client declared no such capability.' };
+const REFUSED = wordsOf('QUESTION_REFUSED');
+
+function wordsOf(code: ErrorCode): RpcErrorObject {
+  const { rpc, says } = ERRORS[code];
+  return { code: rpc, message: says };
+}
 
 /** Why a question was not answered, as the upstream may hear it. */
 function refusalOf(thrown: unknown): RpcErrorObject {
@@ -19,51 +30,77 @@ function refusalOf(thrown: unknown): RpcErrorObject {
     return thrown.error;
   }
   return thrown instanceof GatewayError && thrown.code === 'CANCELLED'
-    ? { code: -32603, message: 'The client did not answer.' }
+    ? wordsOf('QUESTION_UNANSWERED')
     : REFUSED;
 }
 
 /** The questions of one upstream that are being answered, by its own ids. */
 export class Inquiries {
-  readonly #reply: (reply: RpcResponse) => void;
+  readonly #send: (reply: RpcResponse) => Promise<void>;
   readonly #log: Log;
+  readonly #reports = createRation(REPORTS_PER_MINUTE);
   readonly #open = new Map<unknown, AbortController>();
+  #answering = 0;
 
-  constructor(reply: (reply: RpcResponse) => void, log: Log) {
-    this.#reply = reply;
+  /** `send` resolves when the answer has left, or cannot leave any more; it never rejects. */
+  constructor(send: (reply: RpcResponse) => Promise<void>, log: Log) {
+    this.#send = send;
     this.#log = log;
   }
 
   /**
    * Answers one request of the upstream. `ask` is how to reach its client; undefined on a shared connection, which
    * declares no client capabilities: there everything but `ping` is refused at once (cases C-067, C-069). The call that
-   * it belongs to rests meanwhile.
+   * it belongs to rests meanwhile. A server that asks and takes no answers would fill our memory with them, so beyond
+   * {@link MOST_OPEN} it is not heard.
    */
   answer(
     message: RpcRequest,
     ask: ((question: Question) => Promise<JsonObject>) | undefined,
     call: Call | undefined,
   ): void {
-    if (message.method === 'ping') {
-      this.#reply(result(message.id, {}));
+    if (this.#answering >= MOST_OPEN) {
+      this.#reportFlood();
       return;
     }
+    this.#answering += 1;
+    this.#answered(message, ask, call)
+      .catch((thrown: unknown) => this.#log.error({ err: thrown }, 'a question was not answered'))
+      .finally(() => {
+        this.#answering -= 1;
+      });
+  }
+
+  async #answered(
+    message: RpcRequest,
+    ask: ((question: Question) => Promise<JsonObject>) | undefined,
+    call: Call | undefined,
+  ): Promise<void> {
+    if (message.method === 'ping') {
+      return this.#send(result(message.id, {}));
+    }
     if (ask === undefined) {
-      this.#reply(failure(message.id, REFUSED));
-      return;
+      return this.#send(failure(message.id, REFUSED));
     }
     const withdrawn = new AbortController();
     this.#open.set(message.id, withdrawn);
     const release = call?.hold();
-    ask({ method: message.method, params: message.params, signal: withdrawn.signal })
-      .then((answer) => result(message.id, answer))
-      .catch((thrown: unknown) => failure(message.id, refusalOf(thrown)))
-      .then((reply) => {
-        this.#open.delete(message.id);
-        release?.();
-        this.#reply(reply);
-      })
-      .catch((thrown: unknown) => this.#log.error({ err: thrown }, 'a question was not answered'));
+    const reply = await ask({ method: message.method, params: message.params, signal: withdrawn.signal })
+      .then((answer): RpcResponse => result(message.id, answer))
+      .catch((thrown: unknown) => failure(message.id, refusalOf(thrown)));
+    this.#open.delete(message.id);
+    release?.();
+    return this.#send(reply);
+  }
+
+  #reportFlood(): void {
+    const withheld = this.#reports.take();
+    if (withheld !== undefined) {
+      this.#log.warn(
+        { open: this.#answering, withheld },
+        'it asks faster than it takes answers; questions were dropped',
+      );
+    }
   }
 
   /** The upstream takes a question back. */

@@ -1,34 +1,191 @@
-import type PQueue from 'p-queue';
+import { GatewayError } from '../base/errors.ts';
+import { after } from '../base/time.ts';
 import type { CallOptions } from './calls.ts';
 
+export interface LaneOptions {
+  readonly upstream: string;
+  /** Calls that run at once. */
+  readonly concurrency: number;
+  /** Calls that may wait. */
+  readonly queue: number;
+}
+
+interface Waiting {
+  readonly begin: () => void;
+  readonly refuse: (error: GatewayError) => void;
+}
+
 /**
- * Runs one call in a bounded lane. The place is taken while the upstream works, and given back as soon as the call
- * waits for a person: answers of one slow user must not block the calls of others.
+ * The places that calls of one upstream take, shared fairly: a free one goes to whoever of those who wait holds fewest,
+ * and among equals to whoever has waited longest for a turn. So the slow calls of one user delay another's first call by
+ * one finished call at most, however many there are.
  */
-export async function inLane<T>(
-  lane: PQueue,
-  options: CallOptions,
-  run: (watched: CallOptions) => Promise<T>,
-): Promise<T> {
-  const { onQuestion } = options;
-  if (onQuestion === undefined) {
-    return lane.add(() => run(options));
+export class Lane {
+  readonly #options: LaneOptions;
+  /** Places taken now, by owner; nobody with none is in it. */
+  readonly #held = new Map<string, number>();
+  /** In order of turns: whoever got a place last comes last. Nobody with nothing to wait for is in it. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #running = 0;
+  #queued = 0;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
   }
-  return new Promise<T>((resolve, reject) => {
-    lane
-      .add(
-        () =>
-          new Promise<void>((leave) => {
-            const watched: CallOptions = {
-              ...options,
-              onQuestion: (question) => {
-                leave();
-                return onQuestion(question);
-              },
-            };
-            run(watched).then(resolve, reject).finally(leave);
+
+  /**
+   * Runs one call of `owner` when it is its turn. The place is taken while the upstream works, and given back as soon as
+   * the call waits for a person: answers of one slow user must not block the calls of others. While it waits, a call
+   * ends with CANCELLED when its signal aborts, and with UPSTREAM_BUSY after `timeoutMs`, at once when the queue is full,
+   * or when it is the newest of whoever fills the queue and others need room. Nothing was sent then.
+   */
+  async run<T>(owner: string, options: CallOptions, work: (watched: CallOptions) => Promise<T>): Promise<T> {
+    const { onQuestion, totalMs } = options;
+    const arrived = Date.now();
+    const leave = await this.#enter(owner, options);
+    const watched: CallOptions = {
+      ...options,
+      totalMs: Math.max(1, totalMs - (Date.now() - arrived)),
+      ...(onQuestion === undefined
+        ? {}
+        : {
+            onQuestion: (question) => {
+              leave();
+              return onQuestion(question);
+            },
           }),
-      )
-      .catch(reject);
-  });
+    };
+    try {
+      return await work(watched);
+    } finally {
+      leave();
+    }
+  }
+
+  #enter(owner: string, { signal, timeoutMs, totalMs }: CallOptions): Promise<() => void> {
+    const { upstream, concurrency } = this.#options;
+    if (signal?.aborted) {
+      return Promise.reject(new GatewayError('CANCELLED', { upstream }));
+    }
+    if (this.#running < concurrency) {
+      return Promise.resolve(this.#take(owner));
+    }
+    if (!this.#hasRoomFor(owner)) {
+      return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream }));
+    }
+    const patience = Math.min(timeoutMs, totalMs);
+    return new Promise((resolve, reject) => {
+      const cancelled = () => leave(new GatewayError('CANCELLED', { upstream }));
+      const late = () =>
+        leave(new GatewayError('UPSTREAM_BUSY', { upstream, detail: `(no turn within ${patience} ms)` }));
+      const cancelTimer = Number.isFinite(patience) ? after(patience, late) : () => {};
+      const settle = () => {
+        cancelTimer();
+        signal?.removeEventListener('abort', cancelled);
+      };
+      const leave = (error: GatewayError) => {
+        this.#unqueue(owner, waiting);
+        waiting.refuse(error);
+      };
+      const waiting: Waiting = {
+        begin: () => {
+          settle();
+          resolve(this.#take(owner));
+        },
+        refuse: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', cancelled, { once: true });
+      this.#queue(owner, waiting);
+    });
+  }
+
+  /** True where one more may wait, if need be in the place of the newest one of whoever has most of them. */
+  #hasRoomFor(owner: string): boolean {
+    const { queue, upstream } = this.#options;
+    if (this.#queued < queue) {
+      return true;
+    }
+    const mine = this.#waiting.get(owner)?.length ?? 0;
+    const [greediest, calls] = [...this.#waiting].reduce(
+      (most, each) => (each[1].length > most[1].length ? each : most),
+      [owner, []],
+    );
+    const newest = calls.length > mine + 1 ? calls.at(-1) : undefined;
+    if (newest === undefined) {
+      return false;
+    }
+    this.#unqueue(greediest, newest);
+    newest.refuse(new GatewayError('UPSTREAM_BUSY', { upstream, detail: '(others wait as well)' }));
+    return true;
+  }
+
+  #queue(owner: string, waiting: Waiting): void {
+    const calls = this.#waiting.get(owner) ?? [];
+    calls.push(waiting);
+    this.#waiting.set(owner, calls);
+    this.#queued += 1;
+  }
+
+  #unqueue(owner: string, waiting: Waiting): void {
+    const calls = this.#waiting.get(owner);
+    const at = calls?.indexOf(waiting) ?? -1;
+    if (calls === undefined || at < 0) {
+      return;
+    }
+    calls.splice(at, 1);
+    this.#queued -= 1;
+    if (calls.length === 0) {
+      this.#waiting.delete(owner);
+    }
+  }
+
+  /** Takes a place; returns how to give it back, once. */
+  #take(owner: string): () => void {
+    this.#running += 1;
+    this.#held.set(owner, this.#heldBy(owner) + 1);
+    let inside = true;
+    return () => {
+      if (inside) {
+        inside = false;
+        this.#running -= 1;
+        const left = this.#heldBy(owner) - 1;
+        if (left === 0) {
+          this.#held.delete(owner);
+        } else {
+          this.#held.set(owner, left);
+        }
+        this.#next(owner);
+      }
+    };
+  }
+
+  #heldBy(owner: string): number {
+    return this.#held.get(owner) ?? 0;
+  }
+
+  /** Gives a place to the next one. Whoever has just left one comes after all who hold as few. */
+  #next(leaver: string): void {
+    const weight = (owner: string) => this.#heldBy(owner) + (owner === leaver ? 0.5 : 0);
+    let turn: string | undefined;
+    for (const owner of this.#waiting.keys()) {
+      if (turn === undefined || weight(owner) < weight(turn)) {
+        turn = owner;
+      }
+    }
+    const calls = turn === undefined ? undefined : this.#waiting.get(turn);
+    const first = calls?.[0];
+    if (turn === undefined || calls === undefined || first === undefined) {
+      return;
+    }
+    this.#unqueue(turn, first);
+    if (calls.length > 0) {
+      // The last in the order of turns from now on.
+      this.#waiting.delete(turn);
+      this.#waiting.set(turn, calls);
+    }
+    first.begin();
+  }
 }

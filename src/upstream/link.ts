@@ -1,32 +1,17 @@
-import { GatewayError } from '../base/errors.ts';
+import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { after, backoff } from '../base/time.ts';
+import { after } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
+import { Attempts, unlessAborted } from './attempts.ts';
 import type { Connection, Terms } from './connection.ts';
-import { establish, type Memory } from './establish.ts';
+import { Idleness } from './idleness.ts';
+import { Liveness } from './liveness.ts';
+import { State, type UpstreamStatus } from './state.ts';
 import { hear } from './subscribe.ts';
 import type { Transport } from './transport.ts';
 import { Watch } from './watch.ts';
-
-/**
- * connecting: a handshake runs. connected: it is done. backoff: down, waiting for the next try. draining: being closed.
- * off: by configuration. idle: only single users connect to it, and none does now. Whether a connected upstream is ready
- * is a question of its lists: see observe/status.ts.
- */
-export type LinkState = 'connecting' | 'connected' | 'backoff' | 'draining' | 'off' | 'idle';
-
-export interface UpstreamStatus {
-  readonly state: LinkState;
-  /** Single users sign in to it, and nobody else: there are no lists of everybody's. */
-  readonly own: boolean;
-  readonly era: 'modern' | 'legacy' | undefined;
-  /** ms since the epoch of the last change of state. */
-  readonly since: number;
-  /** Code and text of the last fault, fit to be shown; gone once the upstream is connected again. */
-  readonly lastError: string | undefined;
-}
 
 export interface LinkEvents {
   /** Read its lists: after every handshake, and whenever changes may have been missed (case C-026). */
@@ -49,44 +34,58 @@ export interface LinkOptions {
 /** A server that stayed up this long has recovered: the next crash starts the back-off anew (case C-033). */
 const STABLE_MS = 30_000;
 
-/** The shared connection to one upstream: connects, reconnects with back-off, and says what state it is in. */
+/** The shared connection to one upstream: connects, reconnects with back-off, and stays idle while nobody needs it. */
 export class Link {
   readonly #options: LinkOptions;
-  readonly #memory: Memory = { era: undefined, sse: false, hung: false };
-  #status: UpstreamStatus;
+  readonly #state: State;
+  readonly #attempts: Attempts;
   #connection: Connection | undefined;
   #lastTerms: Terms | undefined;
-  #connecting: Promise<void> | undefined;
-  #attempts = 0;
-  #nextTryAt = 0;
+  #liveness: Liveness | undefined;
   #cancelTimer = () => {};
   /** Resources that clients watch. */
   readonly watch: Watch;
+  /** For `idleStop`: calls count as a use, the gateway's own requests do not. */
+  readonly idleness: Idleness;
   readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
+  #draining = false;
   #wasUp = false;
+  /** The attempt under way is worth waiting for: somebody needs it, or it was there a moment ago. */
+  #awaited = false;
   #tried = false;
 
   constructor(options: LinkOptions) {
-    const { enabled, disabledReason } = options.settings;
+    const { settings, log } = options;
     this.#options = options;
     this.watch = new Watch(options);
-    this.#status = {
-      state: enabled ? 'connecting' : 'off',
+    this.#state = new State(settings, log, {
       own: false,
-      era: undefined,
-      since: Date.now(),
-      lastError: enabled ? undefined : disabledReason,
-    };
+      state: settings.start === 'lazy' ? 'idle' : 'connecting',
+    });
+    this.#attempts = new Attempts({
+      ...options,
+      signal: this.#ending.signal,
+      begins: () => this.#state.trying(),
+      succeeded: (connection) => this.#adopt(connection),
+      failed: (thrown) => this.#fail(thrown),
+      ended: (connection, reason) => this.#ended(connection, reason),
+      notice: (notice) => options.events.notice(notice),
+    });
+    this.idleness = new Idleness({
+      ms: settings.kind === 'stdio' ? settings.idleStop : 0,
+      busy: () => this.#connection?.busy === true || !this.watch.idle,
+      idle: () => this.#rest(),
+    });
   }
 
   get status(): UpstreamStatus {
-    return this.#status;
+    return this.#state.status;
   }
 
-  /** What the handshake settled, while connected. */
+  /** What the handshake settled, while it can be asked. */
   get terms(): Terms | undefined {
-    return this.#connection?.terms;
+    return this.#connection?.terms ?? (this.#state.now === 'idle' ? this.#lastTerms : undefined);
   }
 
   /** What the last handshake settled, also while the upstream is down. */
@@ -101,13 +100,34 @@ export class Link {
 
   /** The URL speaks only the 2024-11-05 transport, as far as is known. */
   get sse(): boolean {
-    return this.#memory.sse;
+    return this.#attempts.memory.sse;
   }
 
-  /** Starts connecting; never rejects and waits for nobody. */
+  /** Starts connecting, unless that waits for the first use; never rejects and waits for nobody. */
   start(): void {
-    if (this.#options.settings.enabled) {
-      void this.#connect();
+    if (this.#state.now === 'connecting') {
+      void this.#attempts.run();
+    }
+  }
+
+  /** Somebody needs it: connects where it was idle. */
+  wake(): void {
+    if (this.#state.now === 'idle') {
+      this.#awaited = true;
+      void this.#attempts.run();
+    }
+  }
+
+  /** From now on nothing is begun by itself: what is under way goes on until {@link close}. */
+  drain(): void {
+    this.#draining = true;
+    this.#cancelTimer();
+    this.idleness.stop();
+    if (this.#connection === undefined) {
+      this.#ending.abort();
+    }
+    if (this.#state.now !== 'off') {
+      this.#state.move('draining');
     }
   }
 
@@ -118,103 +138,131 @@ export class Link {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
-    this.#cancelTimer();
+    this.drain();
     this.#ending.abort();
-    this.#move('draining');
     const connection = this.#connection;
-    this.#connection = undefined;
+    this.#detach();
     await connection?.close(Math.min(graceMs, this.#options.settings.stop.grace));
-    await this.#connecting;
-    this.#move('off');
+    await this.#attempts.close();
+    this.#state.move('off');
   }
 
-  /** A call that meets a reconnect under way waits for it (bounded by the connect timeout); a back-off fails at once. */
-  async connection(): Promise<Connection> {
-    if (this.#connection === undefined && this.#status.state === 'connecting' && this.#wasUp) {
-      await this.#connecting;
-    }
-    if (this.#connection !== undefined) {
-      return this.#connection;
-    }
-    const wait = Math.max(0, this.#nextTryAt - Date.now());
-    throw new GatewayError('UPSTREAM_DOWN', {
-      upstream: this.#options.settings.id,
-      ...(this.#status.state === 'backoff' ? { data: { retryAfterMs: Math.ceil(wait) } } : {}),
-    });
-  }
-
-  /** One new session however many calls found the old one ended. */
-  async renew(old: Connection): Promise<Connection> {
-    if (this.#connection === old) {
-      this.#connection = undefined;
-      this.#move('connecting');
-      // Other calls of the old session are about to be refused as well: each has to hear that for itself.
-      void old.retire(this.#options.settings.timeouts.call);
-      await this.#connect();
-    } else {
-      await this.#connecting;
+  /**
+   * The connection. One that is idle is started, and a start or reconnect under way is waited for, which is bounded by
+   * the timeouts of a connection. Rejects with UPSTREAM_DOWN at once while it is left alone.
+   */
+  async connection(signal?: AbortSignal): Promise<Connection> {
+    this.wake();
+    const { running } = this.#attempts;
+    if (this.#connection === undefined && this.#awaited && running !== undefined) {
+      await unlessAborted(signal, running, this.#options.settings.id);
     }
     if (this.#connection === undefined) {
-      throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id });
+      throw this.#state.down();
     }
     return this.#connection;
   }
 
-  #connect(): Promise<void> {
-    this.#connecting ??= this.#attempt().finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
+  /** The connection after the one that was lost, if it comes about with the next try and soon. */
+  async next(): Promise<Connection | undefined> {
+    const { connect } = this.#options.settings.timeouts;
+    if (this.#connection === undefined && this.#state.rest <= connect && !this.#draining) {
+      await this.#attempts.next(connect);
+    }
+    return this.#connection;
   }
 
-  async #attempt(): Promise<void> {
-    const { settings, log, envelope, transport } = this.#options;
-    this.#move('connecting');
-    try {
-      const connection = await establish({
-        settings,
-        memory: this.#memory,
-        transport,
-        envelope,
-        log,
-        signal: this.#ending.signal,
-        events: {
-          notice: (notice) => this.#options.events.notice(notice),
-          closed: (reason) => this.#ended(connection, reason),
-        },
-      });
-      if (this.#closing !== undefined) {
-        await connection.close(settings.kind === 'stdio' ? settings.stop.grace : 0);
-        return;
-      }
-      this.#adopt(connection);
-    } catch (thrown) {
-      this.#fail(thrown);
+  /** One new session however many calls found the old one ended. */
+  async renew(old: Connection): Promise<Connection> {
+    if (this.#connection === old && !this.#draining) {
+      this.#detach();
+      // Other calls of the old session are about to be refused as well: each has to hear that for itself.
+      void old.retire(this.#options.settings.timeouts.call);
+      await this.#attempts.run();
+    } else {
+      await this.#attempts.running;
+    }
+    if (this.#connection === undefined) {
+      throw this.#state.down();
+    }
+    return this.#connection;
+  }
+
+  /** The server has changed its era under this connection, as a redeploy can do: asked anew which it speaks (C-098). */
+  mistaken(connection: Connection, reason: GatewayError): void {
+    this.#attempts.memory.era = undefined;
+    this.lose(connection, reason);
+  }
+
+  /** A request has failed as all of them may fail: asked at once whether it is there. */
+  suspect(connection: Connection): void {
+    if (this.#connection === connection) {
+      this.#liveness?.suspect();
     }
   }
 
+  /**
+   * The server refuses the gateway's own credential while it is connected to: shown in the status until a request
+   * succeeds. The connection stays, since some servers refuse single tools only.
+   */
+  noteAuth(error: GatewayError | undefined): void {
+    if (this.#state.now === 'connected') {
+      this.#state.note(error);
+    }
+  }
+
+  /** This connection is of no use any more. One that was replaced already is nobody's concern. */
+  lose(connection: Connection, reason: GatewayError): void {
+    if (this.#connection !== connection || this.#closing !== undefined) {
+      return;
+    }
+    this.#detach();
+    this.#attempts.leave(connection, 0);
+    this.#fail(reason);
+  }
+
+  #detach(): void {
+    this.#connection = undefined;
+    this.#liveness?.stop();
+    this.#liveness = undefined;
+    this.idleness.stop();
+  }
+
   #adopt(connection: Connection): void {
-    const { log } = this.#options;
+    const { log, settings, envelope } = this.#options;
     const { era, version, label } = connection.terms;
     this.#connection = connection;
     this.#lastTerms = connection.terms;
     this.#tried = true;
     this.#wasUp = true;
-    const upSince = Date.now();
+    this.#awaited = true;
     this.#cancelTimer();
-    this.#cancelTimer = after(STABLE_MS, () => {
-      this.#attempts = 0;
-    });
-    log.info({ era, version, server: label, ms: upSince - this.#status.since }, 'connected');
-    this.#move('connected');
+    this.#cancelTimer = after(STABLE_MS, () => this.#state.recovered());
+    log.info({ era, version, server: label, ms: Date.now() - this.#state.status.since }, 'connected');
+    this.#state.succeeded(era);
     this.watch.attach(connection);
+    const failed = (reason: GatewayError) => this.#ended(connection, reason);
+    this.#liveness = new Liveness({ connection, settings, envelope, failed });
+    this.idleness.start();
     const read = () => {
       if (this.#connection === connection) {
         this.#options.events.connected();
       }
     };
-    const { settings, envelope } = this.#options;
     hear({ connection, settings, envelope, log, read });
+  }
+
+  /** Nobody needs it now. */
+  #rest(): void {
+    const connection = this.#connection;
+    const { settings, log } = this.#options;
+    if (connection !== undefined && !this.#draining) {
+      this.#detach();
+      this.#cancelTimer();
+      this.#attempts.leave(connection, settings.stop.grace);
+      this.#state.move('idle');
+      log.info('stopped, since nobody needs it now');
+    }
   }
 
   /** A session that the upstream ended is opened anew at once; anything else is a loss. */
@@ -228,53 +276,15 @@ export class Link {
     }
   }
 
-  /** The server has changed its era under this connection, as a redeploy can do: asked anew which it speaks (C-098). */
-  mistaken(connection: Connection, reason: GatewayError): void {
-    this.#memory.era = undefined;
-    this.lose(connection, reason);
-  }
-
-  /**
-   * The server refuses the gateway's own credential while it is connected to: shown in the status until a request
-   * succeeds. The connection stays, since some servers refuse single tools only.
-   */
-  noteAuth(error: GatewayError | undefined): void {
-    const lastError = error === undefined ? undefined : `${error.code}: ${error.message}`;
-    if (this.#status.state === 'connected' && this.#status.lastError !== lastError) {
-      this.#status = { ...this.#status, lastError };
-    }
-  }
-
-  /** This connection is of no use any more. One that was replaced already is nobody's concern. */
-  lose(connection: Connection, reason: GatewayError): void {
-    if (this.#connection !== connection || this.#closing !== undefined) {
-      return;
-    }
-    this.#connection = undefined;
-    void connection.close(0);
-    this.#fail(reason);
-  }
-
   #fail(thrown: unknown): void {
-    const { log, settings, events } = this.#options;
-    if (this.#closing !== undefined) {
+    const { events } = this.#options;
+    if (this.#draining) {
       return;
     }
-    const error = thrown instanceof GatewayError ? thrown : new GatewayError('INTERNAL', { cause: thrown });
-    const retryAfter = error.data?.['retryAfterMs'];
-    const wait = Math.max(
-      backoff(this.#attempts, settings.restart.base, settings.restart.cap),
-      typeof retryAfter === 'number' ? retryAfter : 0,
-    );
-    this.#attempts += 1;
-    this.#nextTryAt = Date.now() + wait;
-    const reason = `${error.code}: ${error.message}`;
-    // The same news every half minute is noise: it is told once, and shown in the status for as long as it lasts.
-    const level = this.#status.lastError === reason ? 'debug' : 'warn';
-    this.#move('backoff', reason);
-    log[level]({ err: error, attempt: this.#attempts, retryInMs: Math.round(wait) }, 'not reachable');
+    this.#awaited = false;
+    const wait = this.#state.failed(toGatewayError(thrown), { era: this.#attempts.memory.era });
     this.#cancelTimer();
-    this.#cancelTimer = after(wait, () => void this.#connect());
+    this.#cancelTimer = after(wait, () => void this.#attempts.run());
     if (this.#wasUp) {
       this.#wasUp = false;
       events.lost();
@@ -282,13 +292,5 @@ export class Link {
       this.#tried = true;
       events.failedFirst();
     }
-  }
-
-  #move(state: LinkState, lastError?: string): void {
-    const keep =
-      state === 'connecting' || state === 'draining' || state === 'off' ? this.#status.lastError : lastError;
-    const era = this.#connection?.terms.era ?? this.#memory.era;
-    const since = state === this.#status.state ? this.#status.since : Date.now();
-    this.#status = { state, own: false, era, since, lastError: keep };
   }
 }

@@ -2,7 +2,6 @@ import type { Principal } from '../access/principal.ts';
 import { after } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Connection } from './connection.ts';
-import { grantOf } from './credentials.ts';
 import type { Party } from './party.ts';
 import type { Standing } from './standing.ts';
 
@@ -10,7 +9,7 @@ import type { Standing } from './standing.ts';
 export class Member {
   /** Under which the pool has it. */
   key: string;
-  /** What its calls sign in with belongs to this; see {@link grantOf}. */
+  /** What its calls sign in with belongs to this; see {@link grantFor}. */
   readonly grant: string;
   /** It is one session's, and ends with it. */
   readonly ofSession: boolean;
@@ -103,9 +102,12 @@ function lasts(expires: number | undefined): number {
   return expires ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whoever may share what was got for this user. Where everybody signs in alike, that is the user however signed in. */
-export function grantFor(principal: Principal, standing: Standing | undefined): string {
-  return standing === undefined ? principal.key : grantOf(principal);
+/**
+ * Whoever may share what was got for this user: the same user with the same rights. Where everybody signs in alike, that
+ * is the user however signed in.
+ */
+export function grantFor({ key, grant }: Principal, standing: Standing | undefined): string {
+  return standing === undefined ? key : grant;
 }
 
 /**

@@ -13,7 +13,7 @@ import { hear, STREAM_HEADERS_MS } from './subscribe.ts';
 import type { Transport } from './transport.ts';
 
 export interface PoolEvents {
-  /** Notices that belong to no call: they concern the owner of the connection, and nobody else. */
+  /** Notices that belong to no call: they concern the owner of the connection (its grant), and nobody else. */
   notice(notice: RpcNotification, owner: string): void;
   /** Notices to this owner may have gone unheard for a while. */
   missed(owner: string): void;
@@ -66,7 +66,7 @@ function established(
   memory: Parameters<typeof establish>[0]['memory'],
 ): Promise<Connection> {
   const { settings, standing, transport, events, log, signal, closed } = options;
-  const { info, capabilities, principal } = member.party;
+  const { info, capabilities } = member.party;
   const legacyOnly = standing === undefined && settings.protocol === 'auto';
   return establish({
     settings: legacyOnly ? { ...settings, protocol: LATEST_LEGACY } : settings,
@@ -76,7 +76,7 @@ function established(
     log,
     signal,
     events: {
-      notice: (notice) => events.notice(notice, principal.key),
+      notice: (notice) => events.notice(notice, member.grant),
       closed,
       question: (question) => member.party.question(question),
     },
@@ -89,13 +89,13 @@ async function listening(
   connection: Connection,
   { settings, events, log }: OwnConnectionOptions,
 ): Promise<void> {
-  const { info, principal } = member.party;
+  const { info } = member.party;
   let handedOut = false;
   const heard = new Promise<void>((resolve) => {
     const read = () => {
       resolve();
       if (handedOut) {
-        events.missed(principal.key);
+        events.missed(member.grant);
       }
     };
     // The stream is the gateway's own, and nobody could answer a question there.

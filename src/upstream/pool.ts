@@ -1,11 +1,14 @@
+import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Terms } from './connection.ts';
+import { isLeftWaiting, whetherThere } from './liveness.ts';
 import { grantFor, keyFor, Member } from './member.ts';
 import { contradicts } from './negotiate.ts';
 import { openOwn, type PoolOptions } from './own-connection.ts';
 import type { Party } from './party.ts';
+import { Told } from './told.ts';
 
 /** A connection that stays open until it is given back. */
 export interface Hold {
@@ -24,6 +27,7 @@ export class Pool {
   /** The one used last comes last. */
   readonly #members = new Map<string, Member>();
   readonly #ending = new AbortController();
+  readonly #told = new Told();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -37,6 +41,11 @@ export class Pool {
   /** Runs `work` on any connection of this user, whoever of their clients it was opened for; opened if there is none. */
   useAny<T>(party: Party, work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#work(this.#anyFor(party), work);
+  }
+
+  /** What the last handshake told this user; undefined where there was none, or the user is not let in any more. */
+  toldTo(user: Principal): Terms | undefined {
+    return this.#told.of(grantFor(user, this.#options.standing));
   }
 
   /** A connection of this user that is not closed for being idle until it is given back. */
@@ -93,12 +102,16 @@ export class Pool {
   async #work<T>(member: Member, work: (connection: Connection) => Promise<T>): Promise<T> {
     const leave = this.#enter(member);
     let connection: Connection | undefined;
+    const since = Date.now();
     try {
       connection = await member.opened;
       return await work(connection);
     } catch (thrown) {
       if (connection !== undefined) {
         this.#judge(member, connection, thrown);
+        if (isLeftWaiting(thrown) && connection.heardAt <= since) {
+          void this.#doubt(member, connection);
+        }
       }
       throw thrown;
     } finally {
@@ -121,11 +134,24 @@ export class Pool {
     } else if (standing !== undefined && thrown.code === 'UPSTREAM_DOWN' && connection.ended === undefined) {
       this.#retire(member);
       standing.failed(thrown, this.#members.size);
-    } else if (standing !== undefined && thrown.code === 'UPSTREAM_AUTH' && thrown.data?.['status'] !== 403) {
+    } else if (standing !== undefined && thrown.code === 'UPSTREAM_AUTH' && thrown.data?.['status'] === 403) {
+      // Perhaps for this one request; its lists tell, when they are read again.
+      this.#options.events.missed(member.grant);
+    } else if (standing !== undefined && thrown.code === 'UPSTREAM_AUTH') {
       // Refused, after whatever could be renewed was: nothing that was opened for this user is of use any more.
+      this.#told.forget(member.grant);
       for (const other of [...this.#members.values()].filter(({ grant }) => grant === member.grant)) {
         this.#retire(other);
       }
+    }
+  }
+
+  /** One that let a call run out without a word is asked whether it is there; if not, the next call opens another. */
+  async #doubt(member: Member, connection: Connection): Promise<void> {
+    const { settings } = this.#options;
+    const envelope = { clientInfo: member.party.info, clientCapabilities: member.party.capabilities };
+    if ((await whetherThere({ connection, settings, envelope })) !== undefined) {
+      this.#cut(member);
     }
   }
 
@@ -183,13 +209,21 @@ export class Pool {
     standing?.opening();
     member.opened.then(
       (connection) => {
+        if (standing !== undefined) {
+          this.#told.remember(member.grant, connection.terms);
+        }
         this.#rename(member);
         log.info(
           { version: connection.terms.version, open: this.#members.size },
           'connection of a user opened',
         );
       },
-      () => this.#forget(member), // whoever waits for it hears why
+      (thrown: unknown) => {
+        if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_AUTH') {
+          this.#told.forget(member.grant);
+        }
+        this.#forget(member); // whoever waits for it hears why
+      },
     );
     return member;
   }
@@ -244,9 +278,9 @@ export class Pool {
     }
     this.#members.delete(member.key);
     this.#options.standing?.closed(this.#openOnes(member));
-    const owner = member.party.principal.key;
-    if (![...this.#members.values()].some((other) => other.party.principal.key === owner)) {
-      this.#options.events.lost(owner);
+    const { grant } = member;
+    if (![...this.#members.values()].some((other) => other.grant === grant)) {
+      this.#options.events.lost(grant);
     }
   }
 

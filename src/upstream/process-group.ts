@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from '../base/log.ts';
+import { KEEPER } from './keeper.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -23,20 +25,23 @@ const AFTERMATH_MS = 300;
 
 /**
  * `child` must have been spawned detached, so that wrappers such as npx and sh and all that they start are one group
- * (C-032). Windows has no groups; there `taskkill` ends the tree.
+ * (C-032). Windows has no groups; there `taskkill` ends the tree. Until the group is empty, the keeper ends it if this
+ * process is killed (decision 27).
  *
  * The timers here keep the gateway alive on purpose: it must not end before its children have.
  */
-export function createProcessGroup(child: ChildProcess, platform: NodeJS.Platform): ProcessGroup {
+export function createProcessGroup(child: ChildProcess, platform: NodeJS.Platform, log: Log): ProcessGroup {
   let running = child.pid !== undefined;
+  /** Once the group was empty its number may belong to strangers: then nothing is signalled any more. */
+  let gone = !running;
+  const release = child.pid === undefined || platform === 'win32' ? () => {} : KEEPER.keep(child.pid, log);
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => {
       running = false;
+      alive(); // at the first moment at which it may be empty
       resolve({ code, signal });
     });
   });
-  /** Once the group was empty its number may belong to strangers: then nothing is signalled any more. */
-  let gone = !running;
 
   const reach = (signal: NodeJS.Signals | 0): boolean => {
     if (gone || child.pid === undefined) {
@@ -53,7 +58,10 @@ export function createProcessGroup(child: ChildProcess, platform: NodeJS.Platfor
     }
   };
   const alive = (): boolean => {
-    gone ||= !running && !reach(0);
+    if (!gone && !running && !reach(0)) {
+      gone = true;
+      release();
+    }
     return !gone;
   };
   const emptied = async (ms: number): Promise<boolean> => {
@@ -80,6 +88,7 @@ export function createProcessGroup(child: ChildProcess, platform: NodeJS.Platfor
       }
       reach('SIGKILL');
       await emptied(AFTERMATH_MS);
+      release();
     },
   };
 }

@@ -42,7 +42,12 @@ class SseTransport implements Transport {
   /** Resolves when the stream has named its endpoint, within `timeouts.connect`. */
   async open(sink: TransportSink): Promise<void> {
     const upstream = this.#upstream.id;
-    const inbox = new Inbox({ upstream, sink, log: this.#log });
+    const inbox = new Inbox({
+      upstream,
+      maxMessageBytes: this.#upstream.limits.maxMessageBytes,
+      sink,
+      log: this.#log,
+    });
     const late = after(this.#upstream.timeouts.connect, () =>
       this.#life.abort(
         new GatewayError('UPSTREAM_DOWN', { upstream, detail: 'It named no endpoint in time.' }),

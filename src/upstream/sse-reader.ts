@@ -30,6 +30,8 @@ export interface EventReading {
 
 /** After the last event of use servers end the stream at once; a connection that does not is not worth keeping. */
 const LINGER_MS = 1_000;
+/** Longest event id that is sent back; servers take headers of some KiB in all. */
+const LONGEST_EVENT_ID = 4_096;
 const HEADER_SAFE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /**
@@ -73,7 +75,7 @@ function createEvents(reading: EventReading): Events {
   const parser = createParser({
     maxBufferSize: maxEventBytes,
     onId: (id) => {
-      if (HEADER_SAFE.test(id)) {
+      if (id.length <= LONGEST_EVENT_ID && HEADER_SAFE.test(id)) {
         position.lastEventId = id;
       } else {
         delete position.lastEventId;

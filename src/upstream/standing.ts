@@ -1,10 +1,9 @@
-import { GatewayError } from '../base/errors.ts';
+import type { GatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { backoff } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Terms } from './connection.ts';
 import type { Memory } from './establish.ts';
-import type { LinkState, UpstreamStatus } from './link.ts';
+import { State, type UpstreamStatus } from './state.ts';
 
 /** Failures that say something of one user, or of our own bounds, and nothing of the server. */
 const NOT_THE_SERVERS: ReadonlySet<string> = new Set([
@@ -20,29 +19,20 @@ const NOT_THE_SERVERS: ReadonlySet<string> = new Set([
  * one user's connection taught (era, transport, what it offers) serves the others.
  */
 export class Standing {
-  readonly #settings: UpstreamSettings;
-  readonly #log: Log;
+  readonly #state: State;
+  readonly #enabled: boolean;
   #memory: Memory = { era: undefined, sse: false, hung: false };
-  #status: UpstreamStatus;
   #terms: Terms | undefined;
-  #failures = 0;
-  #restUntil = 0;
+  /** A broken one is tried by one user at a time. */
+  #trying = false;
 
   constructor(settings: UpstreamSettings, log: Log) {
-    const { enabled, disabledReason } = settings;
-    this.#settings = settings;
-    this.#log = log;
-    this.#status = {
-      state: enabled ? 'idle' : 'off',
-      own: true,
-      era: undefined,
-      since: Date.now(),
-      lastError: enabled ? undefined : disabledReason,
-    };
+    this.#enabled = settings.enabled;
+    this.#state = new State(settings, log, { own: true, state: 'idle' });
   }
 
   get status(): UpstreamStatus {
-    return this.#status;
+    return this.#state.status;
   }
 
   /** What the newest connection settled. */
@@ -57,30 +47,30 @@ export class Standing {
 
   /** Throws UPSTREAM_DOWN while the server is left alone after a failure: each user's call would try it anew. */
   demand(): void {
-    const { id, enabled } = this.#settings;
-    const wait = this.#restUntil - Date.now();
-    if (!enabled || wait > 0) {
-      const data = wait > 0 ? { data: { retryAfterMs: Math.ceil(wait) } } : {};
-      throw new GatewayError('UPSTREAM_DOWN', { upstream: id, ...data });
+    const state = this.#state;
+    if (!this.#enabled || state.rest > 0 || (state.now === 'broken' && this.#trying)) {
+      throw state.down();
     }
   }
 
   opening(): void {
-    if (this.#status.state === 'idle' || this.#status.state === 'backoff') {
-      this.#move('connecting', this.#status.lastError);
+    this.#trying = true;
+    if (this.#state.now !== 'connected') {
+      this.#state.trying();
     }
   }
 
   opened(terms: Terms, memory: Memory): void {
+    this.#trying = false;
     this.#memory = memory;
     this.#terms = terms;
-    this.#failures = 0;
-    this.#restUntil = 0;
-    this.#move('connected', undefined);
+    this.#state.recovered();
+    this.#state.succeeded(memory.era);
   }
 
   /** An attempt, or a connection, has failed while `open` others are there. */
   failed(error: GatewayError, open: number, memory?: Memory): void {
+    this.#trying = false;
     if (NOT_THE_SERVERS.has(error.code)) {
       this.closed(open);
       return;
@@ -88,15 +78,7 @@ export class Standing {
     if (memory !== undefined) {
       this.#memory = memory;
     }
-    const { base, cap } = this.#settings.restart;
-    const asked = error.data?.['retryAfterMs'];
-    const wait = Math.max(backoff(this.#failures, base, cap), typeof asked === 'number' ? asked : 0);
-    this.#failures += 1;
-    this.#restUntil = Date.now() + wait;
-    const reason = `${error.code}: ${error.message}`;
-    const level = this.#status.lastError === reason ? 'debug' : 'warn';
-    this.#log[level]({ err: error, retryInMs: Math.round(wait) }, 'not reachable');
-    this.#move(open > 0 ? 'connected' : 'backoff', reason);
+    this.#state.failed(error, { era: this.#memory.era, served: open > 0 });
   }
 
   /** The server speaks another era than it did: found out anew by the next connection (case C-098). */
@@ -106,18 +88,13 @@ export class Standing {
 
   /** A connection has closed, and `open` are left. */
   closed(open: number): void {
-    const { state, lastError } = this.#status;
-    if (open === 0 && (state === 'connected' || state === 'connecting')) {
-      this.#move(lastError === undefined ? 'idle' : 'backoff', lastError);
+    const { now, status } = this.#state;
+    if (open === 0 && (now === 'connected' || now === 'connecting')) {
+      this.#state.move(status.lastError === undefined ? 'idle' : 'backoff');
     }
   }
 
   end(state: 'draining' | 'off'): void {
-    this.#move(state, this.#status.lastError);
-  }
-
-  #move(state: LinkState, lastError: string | undefined): void {
-    const since = state === this.#status.state ? this.#status.since : Date.now();
-    this.#status = { state, own: true, era: this.#memory.era, since, lastError };
+    this.#state.move(state);
   }
 }

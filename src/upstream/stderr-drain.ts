@@ -21,18 +21,17 @@ const HELD = KEPT + 1_024;
  */
 export function createStderrDrain(log: Log, secrets: readonly string[]): StderrDrain {
   const ration = createRation(LINES_PER_MINUTE);
-  const write = (text: string) => {
-    const withheld = ration.take();
-    if (withheld !== undefined) {
-      log.debug({
-        stderr: excerpt(masked(text, secrets), LINE_LENGTH),
-        ...(withheld > 0 ? { withheld } : {}),
-      });
-    }
+  let withheld: number | undefined;
+  const wanted = () => {
+    withheld = ration.take();
+    return withheld !== undefined;
   };
+  const line = (text: string) =>
+    log.debug({ stderr: excerpt(masked(text, secrets), LINE_LENGTH), ...(withheld ? { withheld } : {}) });
   const lines = createLineReader(KEPT, {
-    line: write,
-    overflow: (head) => write(head.toString('utf8')),
+    wanted,
+    line,
+    overflow: (head) => (wanted() ? line(head.toString('utf8')) : undefined),
     skipped: () => {},
   });
   let last: Buffer = Buffer.alloc(0);

@@ -17,13 +17,14 @@ import type { Transport, TransportSink } from './transport.ts';
 
 /**
  * A server run as a child process, one JSON-RPC message a line on its stdin and stdout (spec: transports/stdio).
- * Unix and Windows; a gateway that is killed with SIGKILL cannot end its children, which then end by EOF on stdin
- * where they honour it (C-032).
+ * Unix and Windows. A gateway that is killed with SIGKILL leaves its children to the keeper (C-032).
  */
 export function createStdioTransport(about: { upstream: StdioUpstream; log: Log }): Transport {
   return new StdioTransport(about.upstream, about.log);
 }
 
+/** So many of the largest messages may wait for a child that does not read them. */
+const MOST_UNREAD = 4;
 /** Share of the grace in which a child may end by itself after its stdin was closed. */
 const PATIENCE = 0.5;
 /** Rest of a group whose leader has ended by itself: nobody speaks to it any more. */
@@ -85,6 +86,10 @@ class StdioTransport implements Transport {
       return Promise.reject(fromPipe(undefined, upstream));
     }
     const { child, group, inbox, stderr } = running;
+    if (child.stdin.writableLength > MOST_UNREAD * this.#upstream.limits.maxMessageBytes) {
+      const logged = `${child.stdin.writableLength} bytes wait for its process to read them`;
+      return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream, logged }));
+    }
     const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id !== undefined) {
       inbox.expect(id);
@@ -119,7 +124,7 @@ class StdioTransport implements Transport {
   /** Listens before anything else happens, so that not a byte of the child's first words is missed. */
   #attach(child: ChildProcessWithoutNullStreams, sink: TransportSink): Running {
     const { id, limits, env, passEnv } = this.#upstream;
-    const inbox = new Inbox({ upstream: id, sink, log: this.#log });
+    const inbox = new Inbox({ upstream: id, maxMessageBytes: limits.maxMessageBytes, sink, log: this.#log });
     const lines = createLineReader(limits.maxMessageBytes, {
       line: (text) => {
         this.#spoken = inbox.receive(text) || this.#spoken;
@@ -141,7 +146,7 @@ class StdioTransport implements Transport {
       this.#log.debug({ err: error }, 'the process could not be started or signalled'),
     );
     const closed = new Promise((resolve) => child.once('close', resolve));
-    return { child, group: createProcessGroup(child, process.platform), closed, inbox, stderr };
+    return { child, group: createProcessGroup(child, process.platform, this.#log), closed, inbox, stderr };
   }
 
   /** A child that ends, or closes its stdout and so cannot answer any more, takes the transport with it. */

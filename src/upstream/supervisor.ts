@@ -1,18 +1,22 @@
-import PQueue from 'p-queue';
 import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { CallOptions } from './calls.ts';
 import type { Connection, Terms } from './connection.ts';
 import type { Credentials } from './credentials.ts';
-import { inLane } from './lane.ts';
-import { Link, type LinkOptions, type UpstreamStatus } from './link.ts';
-import { contradicts, forcedEra } from './negotiate.ts';
+import { Lane } from './lane.ts';
+import { Link, type LinkOptions } from './link.ts';
+import { grantFor } from './member.ts';
+import { forcedEra } from './negotiate.ts';
+import { Ongoing } from './ongoing.ts';
 import type { PoolEvents } from './own-connection.ts';
 import { OwnWatch } from './own-watch.ts';
 import type { Party } from './party.ts';
 import { Pool } from './pool.ts';
+import { isLost, isRefusedSession } from './repeat.ts';
+import { ask, SharedCalls } from './shared-calls.ts';
 import { Standing } from './standing.ts';
+import type { UpstreamStatus } from './state.ts';
 import type { Transport } from './transport.ts';
 
 export interface SupervisorOptions extends Omit<LinkOptions, 'transport'> {
@@ -26,17 +30,22 @@ export interface SupervisorOptions extends Omit<LinkOptions, 'transport'> {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #link: Link;
-  readonly #lane: PQueue;
+  readonly #shared: SharedCalls;
+  readonly #lane: Lane;
+  readonly #ongoing = new Ongoing();
   readonly #pool: Pool;
   /** Where users sign in by themselves: then the shared link is not started. */
   readonly #standing: Standing | undefined;
   readonly #watches = new Map<string, OwnWatch>();
+  #startedAt = Number.NEGATIVE_INFINITY;
+  #draining: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     const { settings, log, transport, credentials } = options;
     this.#options = options;
     this.#link = new Link({ ...options, transport: (sse) => transport(sse) });
-    this.#lane = new PQueue({ concurrency: settings.limits.concurrency });
+    this.#shared = new SharedCalls(settings, this.#link);
+    this.#lane = new Lane({ upstream: settings.id, ...settings.limits });
     this.#standing = credentials.own ? new Standing(settings, log) : undefined;
     this.#pool = new Pool({
       settings,
@@ -48,14 +57,28 @@ export class Supervisor {
     });
   }
 
-  /** Starts the shared connection; where there is none, nothing is to be waited for. */
+  /** Starts the shared connection; where there is none, or it waits to be needed, nothing is to be waited for. */
   start(): void {
     const { settings, events } = this.#options;
     if (this.#standing === undefined) {
+      this.#startedAt = Date.now();
       this.#link.start();
     } else if (settings.enabled) {
       events.failedFirst();
     }
+  }
+
+  /** Somebody wants to know what it offers: starts one that was never needed before. Waits for nobody. */
+  wake(): void {
+    if (this.unneeded) {
+      this.#startedAt = Date.now();
+      this.#link.wake();
+    }
+  }
+
+  /** ms since it was started first; Infinity where it never was. */
+  get age(): number {
+    return Date.now() - this.#startedAt;
   }
 
   get status(): UpstreamStatus {
@@ -72,14 +95,29 @@ export class Supervisor {
     return this.#standing === undefined ? this.#link.lastTerms : this.#standing.terms;
   }
 
-  /** What it says to models, where it says so to everybody: what it told one user may be meant for that user. */
-  get instructions(): string | undefined {
-    return this.#standing === undefined ? this.#link.lastTerms?.instructions : undefined;
+  /**
+   * What the last handshake told this user: where users sign in by themselves, each is told for themselves. Undefined
+   * where that is not known.
+   */
+  toldTo(user: Principal): Terms | undefined {
+    return this.#standing === undefined ? this.#link.lastTerms : this.#pool.toldTo(user);
+  }
+
+  /** What holds for requests of this party: where users sign in by themselves, on a connection of theirs, opened first. */
+  async termsFor(party: Party | undefined): Promise<Terms | undefined> {
+    return this.#standing === undefined || party === undefined
+      ? this.terms
+      : this.#pool.useAny(party, ({ terms }) => Promise.resolve(terms));
   }
 
   /** True while the first attempt has not ended: what this upstream can do is unknown. */
   get pending(): boolean {
-    return this.#standing === undefined && !this.#link.tried;
+    return this.#standing === undefined && !this.#link.tried && !this.unneeded;
+  }
+
+  /** True while it waits for somebody to need it for the first time. */
+  get unneeded(): boolean {
+    return this.#standing === undefined && !this.#link.tried && this.#link.status.state === 'idle';
   }
 
   /** Whether each user reaches it in their own way: with their own credential, or on their own legacy connection. */
@@ -89,11 +127,17 @@ export class Supervisor {
     return this.#standing !== undefined || (isolation !== 'shared' && era === 'legacy');
   }
 
+  /** Whom events about this user's connections name as their owner. */
+  ownerOf(user: Principal): string {
+    return grantFor(user, this.#standing);
+  }
+
   /**
-   * One call of a client: waits for a place, within the bounds of the configuration. A call that waits for a person
-   * gives its place back. Rejects with UPSTREAM_DOWN at once while there is no connection, UPSTREAM_BUSY when the
-   * queue is full, UPSTREAM_CONNECTIONS when the party would need one connection too many of its own, UPSTREAM_AUTH
-   * and UPSTREAM_TOKEN where the upstream does not let the gateway or the user in.
+   * One call of a client: waits for a place, within the bounds of the configuration, in turn with other users. A call that
+   * waits for a person gives its place back. Rejects with UPSTREAM_DOWN at once while there is no connection,
+   * UPSTREAM_BUSY when the queue is full or no turn came in time, UPSTREAM_REMOVED when it outlasts {@link drain},
+   * UPSTREAM_CONNECTIONS when the party would need one connection too many of its own, UPSTREAM_AUTH and UPSTREAM_TOKEN
+   * where the upstream does not let the gateway or the user in.
    */
   async call(
     method: string,
@@ -101,11 +145,13 @@ export class Supervisor {
     options: CallOptions,
     party: Party,
   ): Promise<JsonObject> {
-    const { limits, id } = this.#options.settings;
-    if (this.#lane.pending >= limits.concurrency && this.#lane.size >= limits.queue) {
-      throw new GatewayError('UPSTREAM_BUSY', { upstream: id });
+    if (this.#draining !== undefined) {
+      throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id });
     }
-    return inLane(this.#lane, options, (watched) => this.#route(method, params, watched, party));
+    const work = this.#lane.run(party.principal.key, options, (watched) =>
+      this.#route(method, params, watched, party),
+    );
+    return this.#ongoing.track(this.#link.idleness.during(work));
   }
 
   /** The shared connection, or the party's own where its questions or its credential need an owner. */
@@ -116,16 +162,16 @@ export class Supervisor {
     party: Party,
   ): Promise<JsonObject> {
     if (this.#standing === undefined) {
-      const { terms } = await this.#link.connection();
+      const terms = this.#link.terms ?? (await this.#link.connection(options.signal)).terms;
       const { isolation, protocol } = this.#options.settings;
       const inItsEra = protocol === 'auto' && terms.alsoLegacy && party.era === 'legacy';
       if (isolation === 'shared' || !(terms.era === 'legacy' || inItsEra)) {
         const { onQuestion: _nobodyToAsk, ...shared } = options;
-        return this.#onShared(method, params, shared);
+        return this.#shared.request(method, params, shared);
       }
     }
     const work = (connection: Connection) => ask(connection, method, params, options);
-    return twice(() => this.#pool.use(party, work));
+    return twice(() => this.#pool.use(party, work), options.repeatable);
   }
 
   /**
@@ -148,13 +194,14 @@ export class Supervisor {
         new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id, logged }),
       );
     }
-    return this.#onShared(method, params, options);
+    return this.#shared.request(method, params, options);
   }
 
   /** The whole set of resources that are watched from now on: by everybody, or on the connections of one user. */
   watch(uris: ReadonlySet<string>, party?: Party): void {
     if (party === undefined) {
       this.#link.watch.set(uris);
+      this.#wakeToWatch(uris.size);
     } else {
       this.#ownWatch(party, (watch) => watch.set(uris, party));
     }
@@ -164,23 +211,30 @@ export class Supervisor {
   watchTasks(tasks: ReadonlySet<string>, party?: Party): void {
     if (party === undefined) {
       this.#link.watch.setTasks(tasks);
+      this.#wakeToWatch(tasks.size);
     } else {
       this.#ownWatch(party, (watch) => watch.setTasks(tasks, party));
     }
   }
 
+  #wakeToWatch(wanted: number): void {
+    if (wanted > 0 && this.#standing === undefined) {
+      this.#link.wake();
+    }
+  }
+
   #ownWatch(party: Party, act: (watch: OwnWatch) => void): void {
     const { settings, envelope, log, ownEvents } = this.#options;
-    const { key } = party.principal;
-    let watch = this.#watches.get(key);
+    const owner = this.ownerOf(party.principal);
+    let watch = this.#watches.get(owner);
     if (watch === undefined) {
       const hold = (someone: Party) => this.#pool.hold(someone);
-      watch = new OwnWatch({ settings, envelope, log, hold, missed: () => ownEvents.missed(key) }, party);
-      this.#watches.set(key, watch);
+      watch = new OwnWatch({ settings, envelope, log, hold, missed: () => ownEvents.missed(owner) }, party);
+      this.#watches.set(owner, watch);
     }
     act(watch);
     if (watch.idle) {
-      this.#watches.delete(key);
+      this.#watches.delete(owner);
     }
   }
 
@@ -194,49 +248,22 @@ export class Supervisor {
     this.#pool.release(session);
   }
 
-  async #onShared(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const link = this.#link;
-    const connection = await link.connection();
-    try {
-      const result = await ask(connection, method, params, options);
-      link.noteAuth(undefined);
-      return result;
-    } catch (thrown) {
-      const { kind, id } = this.#options.settings;
-      if (kind === 'http' && contradicts(connection.terms.era, thrown)) {
-        link.mistaken(connection, new GatewayError('UPSTREAM_VERSION', { upstream: id, cause: thrown }));
-      }
-      if (!(thrown instanceof GatewayError)) {
-        throw thrown;
-      }
-      if (thrown.code === 'UPSTREAM_SESSION') {
-        // The upstream refused before it acted: a new session, and once more (case C-039).
-        return this.#again(await link.renew(connection), method, params, options);
-      }
-      if (thrown.code === 'UPSTREAM_DOWN' && connection.ended === undefined) {
-        link.lose(connection, thrown);
-      } else if (thrown.code === 'UPSTREAM_AUTH' || thrown.code === 'UPSTREAM_TOKEN') {
-        link.noteAuth(thrown);
-      }
-      throw thrown;
-    }
+  /**
+   * It was taken out of the configuration, or another takes its place: no new calls. Those under way, and their questions,
+   * get `graceMs`; then they end with UPSTREAM_REMOVED, and every connection closes. Idempotent.
+   */
+  drain(graceMs: number): Promise<void> {
+    this.#draining ??= this.#drain(graceMs);
+    return this.#draining;
   }
 
-  /** The repeat on a new session. A server that refuses that one as well is treated as lost: tried again later. */
-  async #again(
-    renewed: Connection,
-    method: string,
-    params: JsonObject | undefined,
-    options: CallOptions,
-  ): Promise<JsonObject> {
-    try {
-      return await renewed.request(method, params, options);
-    } catch (thrown) {
-      if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION') {
-        this.#link.lose(renewed, thrown);
-      }
-      throw thrown;
-    }
+  async #drain(graceMs: number): Promise<void> {
+    const { id, stop } = this.#options.settings;
+    this.#link.drain();
+    this.#standing?.end('draining');
+    await this.#ongoing.settled(graceMs);
+    this.#ongoing.endAll('UPSTREAM_REMOVED', id);
+    await this.close(stop.grace);
   }
 
   /** Ends every connection within `graceMs`. Idempotent; calls in flight end with an error. */
@@ -251,26 +278,15 @@ export class Supervisor {
   }
 }
 
-async function ask(
-  connection: Connection,
-  method: string,
-  params: JsonObject | undefined,
-  options: CallOptions,
-): Promise<JsonObject> {
-  const { logLevel } = options.envelope;
-  if (logLevel !== undefined) {
-    const { onQuestion: _none, onNotice: _nobody, ...plain } = options;
-    await connection.wantLogs(logLevel, plain);
-  }
-  return connection.request(method, params, options);
-}
-
-/** Refused before it acted, because its session had ended: once more, on a new one (case C-039). */
-async function twice<T>(attempt: () => Promise<T>): Promise<T> {
+/**
+ * Refused before it acted, because its session had ended: once more, on a new one (case C-039). `repeatable`: also where
+ * the connection was lost.
+ */
+async function twice<T>(attempt: () => Promise<T>, repeatable = false): Promise<T> {
   try {
     return await attempt();
   } catch (thrown) {
-    if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_SESSION') {
+    if (isRefusedSession(thrown) || (repeatable && isLost(thrown))) {
       return attempt();
     }
     throw thrown;

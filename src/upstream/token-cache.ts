@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
-import { keepSecret } from '../base/secrets.ts';
+import { keepCredential } from '../base/secrets.ts';
 import { backoff } from '../base/time.ts';
 import type { IssuedToken } from './authorization-server.ts';
 
@@ -124,7 +124,7 @@ export class TokenCache {
 
   async #fetch({ key, until, subject, ask }: TokenWanted): Promise<Held> {
     const askedAt = this.#now();
-    const unmask = subject === undefined ? () => {} : keepSecret(subject);
+    const unmask = subject === undefined ? () => {} : keepCredential(subject);
     try {
       const { text, lifetimeMs = UNSTATED_MS } = await ask();
       const lifetime = Math.min(lifetimeMs, LONGEST_MS);
@@ -154,7 +154,7 @@ export class TokenCache {
   }
 
   #put(key: string, entry: Omit<Entry, 'unmask'>, secrets: readonly (string | undefined)[]): void {
-    const unmask = secrets.filter((text) => text !== undefined).map(keepSecret);
+    const unmask = secrets.filter((text) => text !== undefined).map(keepCredential);
     const end = () => {
       for (const each of unmask) {
         each();

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { backoff, pause } from '../base/time.ts';
+import { after, backoff, pause } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import { TASKS } from '../protocol/extensions.ts';
@@ -16,6 +16,8 @@ export interface WatchOptions {
 const FOREVER = Number.POSITIVE_INFINITY;
 /** A stream that stayed open this long was fine: its end does not count against the back-off. */
 const STABLE_MS = 30_000;
+/** Each change costs as much as the whole set: rest after one, in ms for each thing that is watched. */
+const REST_MS = 0.1;
 
 /**
  * Keeps the resources that some client watches subscribed at one upstream, in the way of its era, and again after each
@@ -23,9 +25,13 @@ const STABLE_MS = 30_000;
  */
 export class Watch {
   readonly #options: WatchOptions;
+  /** What is wanted at the moment: whoever gave it may change it, and says so. */
   #wanted: ReadonlySet<string> = new Set();
   #tasks: ReadonlySet<string> = new Set();
   #connection: Connection | undefined;
+  /** When the next change may be passed on. */
+  #restUntil = 0;
+  #planned = false;
   /** Legacy: what the present connection is subscribed to. */
   #subscribed = new Set<string>();
   /** Modern: the streams that are open. More than one only until the newest is acknowledged. */
@@ -35,16 +41,21 @@ export class Watch {
     this.#options = options;
   }
 
+  /** Nothing is wanted. */
+  get idle(): boolean {
+    return this.#wanted.size === 0 && this.#tasks.size === 0;
+  }
+
   /** The whole set of URIs that are wanted from now on. */
   set(uris: ReadonlySet<string>): void {
     this.#wanted = uris;
-    this.#apply();
+    this.#plan();
   }
 
   /** The whole set of tasks whose states are wanted from now on; a legacy server has no such stream. */
   setTasks(tasks: ReadonlySet<string>): void {
     this.#tasks = tasks;
-    this.#apply();
+    this.#plan();
   }
 
   /** A new connection, which knows of nothing yet. */
@@ -53,6 +64,25 @@ export class Watch {
     this.#subscribed = new Set();
     this.#endBefore(undefined);
     this.#apply();
+  }
+
+  /** Changes that come together are passed on together, and the more there is the longer they wait for each other. */
+  #plan(): void {
+    if (this.#planned) {
+      return;
+    }
+    this.#planned = true;
+    const run = () => {
+      this.#planned = false;
+      this.#apply();
+      this.#restUntil = Date.now() + (this.#wanted.size + this.#tasks.size) * REST_MS;
+    };
+    const left = this.#restUntil - Date.now();
+    if (left > 0) {
+      after(left, run);
+    } else {
+      queueMicrotask(run);
+    }
   }
 
   #apply(): void {
@@ -94,7 +124,7 @@ export class Watch {
 
   /** The stream for the new set is opened first and older ones closed once it is acknowledged: nothing is missed. */
   #listen(connection: Connection): void {
-    if (this.#wanted.size === 0 && this.#tasks.size === 0) {
+    if (this.idle) {
       this.#endBefore(undefined);
       return;
     }

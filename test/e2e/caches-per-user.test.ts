@@ -173,6 +173,18 @@ describe.each(['modern', 'legacy'] as const)('a %s server that is reached as the
       expect(requests(poor, 'tools/list')).toBe(1);
     });
 
+    it('C-091: sees what its own connection declares, whoever connected last', async () => {
+      const { stack, poor, gateway } = await startOwn(era);
+      await using _all = stack;
+      await poor.change({ capabilities: { prompts: null } });
+      await using bob = await connectAs(connect, 'bob', gateway.url);
+      expect(await bob.names()).toEqual(['own.a', 'other.t']);
+      await using ann = await connectAs(connect, 'ann', gateway.url);
+      expect(await ann.names('prompts')).toEqual(['own.p']);
+      expect(await bob.names('prompts')).toEqual([]);
+      expect(requests(poor, 'prompts/list')).toBe(0);
+    });
+
     it('that is refused sees nothing of it, and is told why where it is served alone', async () => {
       const { stack, gateway } = await startOwn(era);
       await using _all = stack;

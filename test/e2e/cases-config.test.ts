@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { compileCache } from '../kit/compile-cache.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { run } from '../unit/cli/run.ts';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const MAIN = inRepository('src/main.ts');
@@ -22,11 +24,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The real program, as a shell would run it. */
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+/** The real program, as a shell would run it: one run of each kind; the others are the same command in this process. */
+async function program(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // Whoever should have ended by then does not outlive the test.
     timeout: 25_000,
@@ -58,7 +60,7 @@ describe('C-079: variables', () => {
           args: [
             '${env:SERVER}',
             script,
-            '--token=${env:TOKEN}',
+            '--text=${env:TOKEN}',
             '$BARE $${env:LITERAL} ${env:UNSET:-by default}',
           ],
           env: { A: '${env:TOKEN}', FROM_FILE: '${file:secret.txt}', EMPTY: '${env:EMPTY}', GONE: null },
@@ -80,16 +82,19 @@ describe('C-079: variables', () => {
       BASE: new URL(up.url).origin,
     };
     const names = ['A', 'FROM_FILE', 'EMPTY', 'GONE', 'TOKEN', 'KEY'];
-    const called = await run(['call', 'child.env', JSON.stringify({ names }), '--json', '-c', config], env);
+    const called = await program(
+      ['call', 'child.env', JSON.stringify({ names }), '--json', '-c', config],
+      env,
+    );
     expect(called).toMatchObject({ code: 0 });
     expect(JSON.parse(called.stdout)).toMatchObject({
       structuredContent: {
         env: { A: ODD, FROM_FILE: 'from-a-file', EMPTY: '', GONE: null, TOKEN: null, KEY: null },
         cwd: folder,
-        argv: [script, `--token=${ODD}`, '$BARE ${env:LITERAL} by default'],
+        argv: [script, `--text=${ODD}`, '$BARE ${env:LITERAL} by default'],
       },
     });
-    expect((await run(['call', 'up.whoami', '--json', '-c', config], env)).code).toBe(0);
+    expect((await run(['call', 'up.whoami', '--json', '-c', config], { env })).code).toBe(0);
     for (const { headers, path } of up.received) {
       expect(path).toBe('/mcp?key=k-1');
       expect(headers['authorization']).toBe('Bearer k-1');
@@ -166,7 +171,7 @@ describe('C-080: what the gateway does not know', () => {
       lines: ['"command" and "url" exclude each other', 'must be true or false, without quotes'],
     },
   ])('makes check exit with 2 and name every fault of $file at once', async ({ file, lines }) => {
-    const { code, stdout, stderr } = await run(['check', '-c', fixture(file)]);
+    const { code, stdout, stderr } = await program(['check', '-c', fixture(file)]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     for (const line of lines) {
       expect(stderr).toContain(line);
@@ -216,7 +221,7 @@ upstreams:
     x-owner: somebody
     env: { ON: on, NO: no, OCTAL: "012" }
 `);
-    const { code, stdout, stderr } = await run(['check', '-c', config]);
+    const { code, stdout, stderr } = await program(['check', '-c', config]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/off\s+off/);
   });

@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { AGENTS } from '../kit/agents.ts';
+import { compileCache } from '../kit/compile-cache.ts';
 import { refusingPort, silentPort } from '../kit/faults.ts';
+import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { createWaits } from '../kit/waits.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -101,7 +103,7 @@ describe.each([
   const secrets = canaries();
   const variable = (place: Place) => `CANARY_${place.toUpperCase()}`;
   const write = (place: Place) => (reference ? `\${env:${variable(place)}}` : secrets[place]);
-  const restart = { base: '50ms', cap: '100ms' };
+  const restart = { base: '200ms', cap: '400ms' };
   const timeouts = { connect: '1s', probe: '500ms', call: '1s' };
   const known = Object.fromEntries(
     Object.entries(secrets).filter(([place]) => reference || KNOWN.includes(place as Place)),
@@ -121,6 +123,7 @@ describe.each([
   beforeAll(async () => {
     const echo = scope.use(await startEcho());
     const silent = scope.use(await silentPort());
+    const parrot = scope.use(await startHttpUpstream({ tools: ['echo', 'whoami'] }));
     const folder = await mkdtemp(join(tmpdir(), 'patchbay-secrets-'));
     scope.defer(() => rm(folder, { recursive: true }));
     const http = (origin: string, how = '') => ({
@@ -138,7 +141,7 @@ describe.each([
       ...more,
     });
     const config = join(folder, 'gateway.yaml');
-    const upstreams = {
+    const broken = {
       refused: http(`http://127.0.0.1:${await refusingPort()}`),
       unsafe: http(echo.origin.replace('http:', 'https:')),
       silent: http(`http://127.0.0.1:${silent.port}`),
@@ -154,6 +157,10 @@ describe.each([
       broken: program(`printf '{"jsonrpc":"2.0","id":0,"result":%s' "$TOKEN"; exit 3`),
       hanging: program('cat >/dev/null'),
     };
+    const upstreams = {
+      ...broken,
+      parrot: { ...http(''), url: `${parrot.config['url']}?token=${write('query')}` },
+    };
     const sealingKey = randomBytes(32).toString('base64');
     await writeFile(config, stringify({ sealingKey, lists: { firstWait: '100ms' }, upstreams }));
     const env = Object.fromEntries(PLACES.map((place) => [variable(place), secrets[place]]));
@@ -161,7 +168,7 @@ describe.each([
       process.execPath,
       [MAIN, 'serve', '-c', config, '--port', '0', '--json', '--log-level', 'debug'],
       {
-        env: { PATH: process.env['PATH'], ...env },
+        env: { PATH: process.env['PATH'], ...compileCache, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
@@ -188,9 +195,9 @@ describe.each([
       25_000,
     );
     // Every one of them has failed several times by then.
-    const failed = () => Object.keys(upstreams).filter((id) => text.split(`"upstream":"${id}"`).length > 3);
+    const failed = () => Object.keys(broken).filter((id) => text.split(`"upstream":"${id}"`).length > 3);
     await waits.until(
-      () => (failed().length >= Object.keys(upstreams).length - 1 ? true : undefined),
+      () => (failed().length >= Object.keys(broken).length - 1 ? true : undefined),
       () => `only these have failed: ${failed()}`,
       25_000,
     );
@@ -249,6 +256,21 @@ describe.each([
       expect(logged()).toEqual([]);
     },
   );
+
+  it.each(AGENTS)('stand in nothing that a server repeats to a $era client', async (client) => {
+    await using agent = await client.connect(url);
+    await agent.untilNames((names) => names.includes('parrot.whoami'));
+    const given = PLACES.filter((place) => ['query', 'bearer', 'environment'].includes(place));
+    const message = given.map((place) => `${secrets[place]} ${btoa(`me:${secrets[place]}`)}`).join(' ');
+    const texts = [
+      (await agent.request('tools/call', { name: 'parrot.whoami', arguments: {} })).text,
+      (await agent.request('tools/call', { name: 'parrot.echo', arguments: { message } })).text,
+    ];
+    expect(texts.map((text) => text.includes('[secret]'))).toEqual([true, true]);
+    expect(
+      texts.flatMap((text) => leaks(text, secrets)).filter((place) => given.includes(place as Place)),
+    ).toEqual([]);
+  });
 
   it('stand in nothing that is written at the end', async () => {
     await end();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { compileCache } from '../kit/compile-cache.ts';
 import { alive, processesMarked } from '../kit/processes.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 
@@ -45,6 +46,7 @@ function start(args: readonly string[], env: Readonly<Record<string, string>> = 
     cwd: folder,
     env: {
       PATH: process.env.PATH,
+      ...compileCache,
       XDG_STATE_HOME: join(folder, 'state'),
       [MARK]: mark.slice(MARK.length + 1),
       ...env,

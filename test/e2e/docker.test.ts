@@ -157,6 +157,7 @@ describe('what the Dockerfile makes', () => {
       context: ROOT,
       files: await contextFiles(join(ROOT, '.dockerignore'), repositoryFiles()),
       folder,
+      installed: join(ROOT, 'node_modules'),
       env: {
         ...process.env,
         // The Node of the tests stands for that of the image. What was installed once is not fetched again.

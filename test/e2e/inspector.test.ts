@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JsonObject, objectAt } from '../../src/base/json.ts';
+import { compileCache } from '../kit/compile-cache.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { everythingStdio } from '../kit/real-servers.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
@@ -45,7 +46,7 @@ async function inspect(era: readonly string[], ...args: readonly string[]): Prom
     ...args,
   ];
   // It keeps a catalog of servers in the home folder of whoever runs it.
-  const env = { PATH: process.env['PATH'], HOME: home };
+  const env = { PATH: process.env['PATH'], ...compileCache, HOME: home };
   const { stdout } = await promisify(execFile)(process.execPath, command, { env, cwd: home });
   return objectAt(JSON.parse(stdout), 'result') ?? {};
 }

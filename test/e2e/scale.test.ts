@@ -40,7 +40,12 @@ describe('20 upstreams with 500 tools each in pages of 50, two of them dead and 
       living.push(await (n < 3 ? startStdioUpstream(script) : startHttpUpstream(script)));
     }
     hanging = await silentPort();
-    const dead = async () => ({ url: `http://127.0.0.1:${await refusingPort()}/mcp`, timeouts: ENDLESS });
+    const restart = { base: '10m', cap: '10m' };
+    const dead = async () => ({
+      url: `http://127.0.0.1:${await refusingPort()}/mcp`,
+      timeouts: ENDLESS,
+      restart,
+    });
     gateway = await startGateway({
       upstreams: {
         'dead-0': await dead(),

@@ -148,7 +148,7 @@ describe('what a client is told that is not let in', () => {
       );
       expect(heard.error).toEqual({
         code: -32600,
-        message: 'The token or key is not valid here.',
+        message: 'The token or key is not valid here; get a new one.',
         data: { code: 'TOKEN_INVALID' },
       });
       const line = JSON.stringify(gateway.logged.slice(before));

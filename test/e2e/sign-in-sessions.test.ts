@@ -126,7 +126,8 @@ describe('with tokens', () => {
       (await fetch(`${gateway.origin}/readyz`, { headers })).json();
 
     it('says to everybody whether traffic may come, and to operators what there is', async () => {
-      const whole = { status: 'ready', upstreams: { up: expect.anything() } };
+      const config = expect.objectContaining({ status: 'ok', needRestart: [] });
+      const whole = { status: 'ready', config, upstreams: { up: expect.anything() } };
       expect(await ready({})).toEqual({ status: 'ready' });
       expect(await ready(await bearer('ann', { groups: ['eng'] }))).toEqual({ status: 'ready' });
       expect(await ready({ authorization: 'Bearer nonsense' })).toEqual({ status: 'ready' });

@@ -8,15 +8,17 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../src/base/json.ts';
+import { stdio } from '../../src/cli/stdio.ts';
 import { META } from '../fixtures/upstreams/scripted-script.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
-import { connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent.ts';
+import { connectHere, connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent.ts';
 import { descendants, signal, untilAllGone } from '../kit/processes.ts';
 import { everythingStdio } from '../kit/real-servers.ts';
 import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
 import { startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
+import { NOWHERE, run } from '../unit/cli/run.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const KEY = Buffer.alloc(32, 7).toString('base64');
@@ -29,11 +31,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The command that a host would be told to start. */
-async function patchbay(config: object, ...args: readonly string[]) {
+async function configFile(config: object): Promise<string> {
   files += 1;
   const file = join(folder, `gateway-${files}.yaml`);
   await writeFile(file, stringify({ sealingKey: KEY, ...config }));
+  return file;
+}
+
+/** The command that a host would be told to start. */
+async function patchbay(config: object, ...args: readonly string[]) {
+  const file = await configFile(config);
   const env = { PATH: process.env['PATH'] ?? '' };
   return { command: process.execPath, args: [MAIN, 'stdio', '-c', file, ...args], env };
 }
@@ -54,7 +61,21 @@ async function scene(
     upstream,
   );
   const command = await patchbay({ upstreams: { up: up.config }, ...config }, '--log-level', 'debug');
-  const agent = await connectPipe(command, options);
+  return between(up, await connectPipe(command, options));
+}
+
+/** The command itself, in this process: for what a process of its own makes no difference to. */
+async function sceneHere(options: PipeOptions, config: JsonObject = {}): Promise<Scene> {
+  const up = await startHttpUpstream({ id: 'up', tools: ['echo', 'slow', 'progress', 'ask'] });
+  const file = await configFile({ upstreams: { up: up.config }, ...config });
+  const agent = await connectHere(
+    (pipes) => stdio({ config: file, logLevel: 'silent' }, NOWHERE, pipes),
+    options,
+  );
+  return between(up, agent);
+}
+
+function between(up: ScriptedUpstream, agent: PipeAgent): Scene {
   const end = async () => {
     await agent[Symbol.asyncDispose]();
     await up[Symbol.asyncDispose]();
@@ -177,7 +198,7 @@ describe.each(ERAS)('a %s client over a pipe', (era) => {
   });
 
   it('still gets the answers to what it asked before it closed its end', async () => {
-    await using other = await scene({ era });
+    await using other = await sceneHere({ era });
     const { agent, up } = other;
     await agent.names();
     const { done } = agent.begin('tools/call', call('slow'));
@@ -207,7 +228,7 @@ describe('a modern client over a pipe', () => {
     agent.begin('subscriptions/listen', { notifications }, id);
 
   it('listens as often as it likes: each notice names its subscription, none comes after a cancel', async () => {
-    await using here = await scene({ era: 'modern' });
+    await using here = await sceneHere({ era: 'modern' });
     const { agent, up } = here;
     await agent.names();
     listen(agent, 'one', { toolsListChanged: true });
@@ -235,7 +256,7 @@ describe('a modern client over a pipe', () => {
   });
 
   it.each(['EOF', 'SIGTERM'])('hears that its subscriptions end with the process (%s)', async (how) => {
-    await using here = await scene({ era: 'modern' });
+    await using here = await (how === 'EOF' ? sceneHere : scene)({ era: 'modern' });
     const { agent } = here;
     const { done } = listen(agent, 'mine', { toolsListChanged: true });
     await agent.notices.next('notifications/subscriptions/acknowledged');
@@ -255,7 +276,7 @@ describe('a modern client over a pipe', () => {
   });
 
   it('is told what is wrong with its envelope', async () => {
-    await using here = await scene({ era: 'modern', greet: false });
+    await using here = await sceneHere({ era: 'modern', greet: false });
     const { agent } = here;
     const meta = { [META.version]: '2099-01-01', [META.capabilities]: {} };
     const { error: version } = await agent.begin('server/discover', { _meta: meta }).done;
@@ -338,25 +359,19 @@ describe('the command line', () => {
     expect(await strict.names()).toEqual(['up__echo']);
     await using alone = await connectPipe(await patchbay(config, '--upstream', 'up'), { era: 'modern' });
     expect(await alone.names()).toEqual(['echo']);
-    await using wrong = await connectPipe(await patchbay(config, '--upstream', 'down'), {
-      era: 'modern',
-      greet: false,
-    });
-    expect(await wrong.exit).toBe(2);
-    expect(wrong.stderr()).toContain('no upstream "down"');
+    const wrong = await run(['stdio', '-c', await configFile(config), '--upstream', 'down']);
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain('no upstream "down"');
     const resting = { upstreams: { up: { ...up.config, enabled: false } } };
-    await using off = await connectPipe(await patchbay(resting, '--upstream', 'up'), {
-      era: 'modern',
-      greet: false,
-    });
-    expect(await off.exit).toBe(2);
-    expect(off.stderr()).toContain('"up" is switched off');
+    const off = await run(['stdio', '-c', await configFile(resting), '--upstream', 'up']);
+    expect(off).toMatchObject({ code: 2, stdout: '' });
+    expect(off.stderr).toContain('"up" is switched off');
   });
 });
 
 describe('a legacy client over a pipe', () => {
   it('hears of list changes by itself', async () => {
-    await using here = await scene({ era: 'legacy' });
+    await using here = await sceneHere({ era: 'legacy' });
     await here.agent.names();
     await here.up.untilListening();
     await here.up.addTool('new');
@@ -365,7 +380,7 @@ describe('a legacy client over a pipe', () => {
   });
 
   it('has to initialize first, may do so again, and may speak of a modern version meanwhile', async () => {
-    await using here = await scene({ era: 'legacy', greet: false });
+    await using here = await sceneHere({ era: 'legacy', greet: false });
     const { agent } = here;
     expect((await agent.begin('tools/list').done).error).toMatchObject({ code: -32600 });
     for (const protocolVersion of ['2024-11-05', '2025-11-25']) {
@@ -378,7 +393,7 @@ describe('a legacy client over a pipe', () => {
   });
 
   it('may send batches in 2025-03-26, and only there', async () => {
-    await using old = await scene({ era: 'legacy', version: '2025-03-26' });
+    await using old = await sceneHere({ era: 'legacy', version: '2025-03-26' });
     await old.agent.names();
     old.agent.write(
       JSON.stringify([
@@ -397,7 +412,7 @@ describe('a legacy client over a pipe', () => {
 
 describe('the session of a legacy client over a pipe', () => {
   it('lives as long as the process, not as long as an id of a session would', async () => {
-    await using here = await scene({ era: 'legacy' }, {}, { sessions: { maxAge: '1ms' } });
+    await using here = await sceneHere({ era: 'legacy' }, { sessions: { maxAge: '1ms' } });
     expect((await here.agent.names()).length).toBe(4);
   });
 });

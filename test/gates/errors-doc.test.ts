@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ERRORS, type ErrorRow } from '../../src/base/errors.ts';
+import { ERRORS, type ErrorRow } from '../../src/base/error-table.ts';
 import { ERRORS_PAGE, errorsPage } from './generate-errors.ts';
 import { repositoryFiles, textOf } from './repository.ts';
 
@@ -14,7 +14,7 @@ describe('the table of errors', () => {
 
   it('has no row that nothing uses', () => {
     const sources = repositoryFiles()
-      .filter((file) => /^src\/.*\.ts$/.test(file) && file !== 'src/base/errors.ts')
+      .filter((file) => /^src\/.*\.ts$/.test(file) && file !== 'src/base/error-table.ts')
       .map(textOf)
       .join('\n');
     expect(rows.map(([code]) => code).filter((code) => !sources.includes(`'${code}'`))).toEqual([]);
@@ -23,6 +23,8 @@ describe('the table of errors', () => {
   it.each(rows)('%s has a sentence fit for a stranger, and codes that go together', (_, row) => {
     expect(row.says).toMatch(/^[A-Z].*\.$/);
     expect(row.says).not.toMatch(/\/\w+\/|https?:|localhost|\bat \w+ \(/);
+    // A model that reads the result of its call is told what to do about it, or that there is nothing to do.
+    expect(row.result === true ? row.says : ';').toMatch(/;|\. [A-Z]/);
     // The numbers of JSON-RPC and of the specification; a result is no error of the protocol.
     expect([-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022]).toContain(row.rpc);
     expect(row.result === true ? row.rpc : -32603).toBe(-32603);

@@ -39,6 +39,7 @@ export function cliPage(): string {
       input: async () => '',
       columns: undefined,
       stopped: () => new Promise(() => {}),
+      onHangup: () => {},
     },
     () => {},
   );

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { ERRORS, type ErrorRow } from '../../src/base/errors.ts';
+import { ERRORS, type ErrorRow } from '../../src/base/error-table.ts';
 
 /** Path from the root of the repository. */
 export const ERRORS_PAGE = 'docs/errors.md';

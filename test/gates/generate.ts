@@ -12,7 +12,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 type Json = Record<string, unknown>;
 
 const REFERENCE = '\\$\\{';
-const OURS = ['unit', 'derived', 'format', 'required', 'perUser'];
+const OURS = ['unit', 'derived', 'format', 'required', 'perUser', 'restart'];
 
 /** The JSON Schema that editors use. Draft 7 is what YAML language servers support best. */
 function schemaFile(): string {
@@ -136,7 +136,9 @@ function inner(schema: TSchema): { readonly section: TObject; readonly mark: str
 }
 
 function row([key, schema]: readonly [string, TSchema]): string {
-  const cells = [`\`${key}\``, typeText(schema), defaultText(schema), rulesOf(schema).description ?? ''];
+  const { description = '', restart } = rulesOf(schema);
+  const meaning = restart === true ? `${description} Needs a restart.` : description;
+  const cells = [`\`${key}\``, typeText(schema), defaultText(schema), meaning];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scopeKey } from '../../src/access/cache-scope.ts';
-import type { Principal } from '../../src/access/principal.ts';
+import { createPrincipal, type Principal } from '../../src/access/principal.ts';
 import { objectAt } from '../../src/base/json.ts';
 import { createSealer } from '../../src/base/sealed.ts';
 import { buildCatalog } from '../../src/catalog/snapshot.ts';
@@ -15,15 +15,16 @@ import { part, resource, tool } from '../unit/catalog/parts.ts';
 
 const sealer = createSealer(randomBytes(32));
 
-const principal = (id: string): Principal => ({
-  key: JSON.stringify(['test', id]),
-  id,
-  issuer: undefined,
-  groups: [],
-  scopes: [],
-  expires: undefined,
-  presented: undefined,
-});
+const principal = (id: string): Principal =>
+  createPrincipal({
+    key: JSON.stringify(['test', id]),
+    id,
+    issuer: undefined,
+    groups: [],
+    scopes: [],
+    expires: undefined,
+    presented: undefined,
+  });
 
 /** As much of a request as a parked call looks at. */
 const contextOf = (id: string) =>
@@ -35,11 +36,11 @@ const contextOf = (id: string) =>
 
 describe('a parked call', () => {
   it('is gone on with by its own user, even where somebody else’s state would say which one it is', async () => {
-    const parked = new ParkedCalls(new RequestStates(sealer, 60_000), {
+    const parked = new ParkedCalls(new RequestStates(sealer, () => 60_000), () => ({
       ttl: 60_000,
       perPrincipal: 16,
       rounds: 10,
-    });
+    }));
     const subject = { upstream: 'up', method: 'tools/call', params: { name: 'ask' } };
     const attach = (id: string) => ({ context: contextOf(id), subject, onNotice: () => {} });
     const asked = await parked.begin(attach('alice'), async ({ onQuestion, signal }) => {

@@ -173,6 +173,22 @@ describe('a user who comes again with a token for less', () => {
     const asked = tokens.requests.slice(before).map(({ params }) => params['subject_token']);
     expect(asked).toEqual([token]);
   });
+
+  it('is not served what a server answered to the token for more', async () => {
+    const lesser = bearer(await tokenOf('alice', ['fewer']));
+    await using alice = await as('alice');
+    const uri = 'newer://other';
+    const server = world.server('newer', 'alice');
+    const ask = (options = {}) => alice.result('resources/read', { uri }, options);
+    await ask();
+    const [reads, lists] = ['resources/read', 'tools/list'].map((method) => server.count(method));
+    await ask(lesser);
+    await alice.result('tools/list', {}, lesser);
+    expect([server.count('resources/read'), server.count('tools/list')]).toEqual([
+      (reads ?? 0) + 1,
+      (lists ?? 0) + 1,
+    ]);
+  });
 });
 
 describe('a user whom a server refuses', () => {

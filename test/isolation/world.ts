@@ -4,7 +4,7 @@ import { authFor, headersOf } from '../e2e/access-world.ts';
 import type { Agent, AgentOptions } from '../kit/agent.ts';
 import { type Doorkeeper, type Gate, startGate } from '../kit/gate.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
-import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
+import { type GatewayConfig, type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
 import { foreignIn, PEOPLE, type Person, secretsIn } from './secrets.ts';
@@ -17,7 +17,7 @@ const USERS = ['alice', 'amy', 'bob'] as const;
 export type User = (typeof USERS)[number];
 
 const ANYBODY = { anyone: true };
-const RULES = [
+export const RULES = [
   { who: ANYBODY, deny: ['resource:team.team://*/closed*'], allow: ['team.pages/get'] },
   {
     who: { groups: ['red'] },
@@ -149,6 +149,8 @@ export interface World extends AsyncDisposable {
   /** The server that this user gets to. */
   server(id: string, user?: User): ScriptedUpstream;
   gate(id: string): Gate;
+  /** Gives the gateway another configuration: these sections, and of upstreams these keys, in the place of its own. */
+  reload(sections: JsonObject): void;
   /** A client of that person; `path` follows `/mcp`. */
   as(person: Person, connect: Connect, path?: string, options?: ClientOptions): Promise<Agent>;
   /**
@@ -185,20 +187,27 @@ export async function startWorld(
   for (const id of [...ids, ...Object.keys(upstreams)]) {
     entries[id] = await known[id]!(scope);
   }
-  const gateway = scope.use(
-    await startGateway({
+  const configOf = (more: JsonObject): GatewayConfig => {
+    const all = { ...config, ...more };
+    return {
       listen: { allowedHosts: ['127.0.0.1'] },
       auth: signIn.auth,
       access: RULES,
       operators: { groups: ['ops'] },
       shutdown: { grace: '100ms' },
       views: { near: { include: ['team.*', 'mine.*'] } },
-      ...config,
+      ...all,
       // However slow the machine is, nobody is to see less for that.
-      lists: { firstWait: '20s', ...objectAt(config, 'lists') },
-      upstreams: Object.fromEntries(Object.entries(entries).map(([id, entry]) => [id, entry.config])),
-    }),
-  );
+      lists: { firstWait: '20s', ...objectAt(all, 'lists') },
+      upstreams: Object.fromEntries(
+        Object.entries(entries).map(([id, entry]) => [
+          id,
+          { ...entry.config, ...objectAt(objectAt(more, 'upstreams'), id) },
+        ]),
+      ),
+    };
+  };
+  const gateway = scope.use(await startGateway(configOf({})));
   await gateway.gateway.settled();
   const people = Object.keys(PEOPLE) as Person[];
   const taps = {} as Record<Person, Tap>;
@@ -214,6 +223,7 @@ export async function startWorld(
   };
   return {
     gateway,
+    reload: (sections) => void gateway.reload(configOf(sections)),
     server(id, user = 'alice') {
       const { servers } = entry(id);
       const found = servers[user] ?? servers[''];

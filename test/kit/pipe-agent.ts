@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { type JsonObject, objectAt } from '../../src/base/json.ts';
 import type { RpcErrorObject, RpcId } from '../../src/protocol/json-rpc.ts';
 import { type Era, KIND_FACTS, type Kind } from '../../src/protocol/model.ts';
 import { META } from '../fixtures/upstreams/scripted-script.ts';
+import { compileCache } from './compile-cache.ts';
 import { createMessageQueue, type MessageQueue } from './message-queue.ts';
 import { createWaits } from './waits.ts';
 
@@ -29,8 +31,9 @@ interface PipeAnswer {
   readonly error?: RpcErrorObject;
 }
 
-/** A raw client over the stdin and stdout of a child process that it starts itself. */
+/** A raw client over the stdin and stdout of a child process that it starts itself, or of a program in this one. */
 export interface PipeAgent extends AsyncDisposable {
+  /** 0 where there is no child. */
   readonly pid: number;
   readonly hello: JsonObject;
   /** Everything that is no response: notifications and requests of the server. */
@@ -56,14 +59,56 @@ export interface PipeAgent extends AsyncDisposable {
   endInput(): void;
 }
 
+/** The other end. */
+interface Program {
+  readonly name: string;
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Exit code, or null for a signal. */
+  readonly exit: Promise<number | null>;
+  kill(): void;
+}
+
 /** Starts the command and greets it in the way of the era. Disposing ends its input, then kills it. */
-export async function connectPipe(command: Startable, options: PipeOptions): Promise<PipeAgent> {
+export function connectPipe(command: Startable, options: PipeOptions): Promise<PipeAgent> {
   const child = spawn(command.command, [...(command.args ?? [])], {
-    env: { PATH: process.env['PATH'], ...command.env, ...options.env },
+    env: { PATH: process.env['PATH'], ...compileCache, ...command.env, ...options.env },
     stdio: 'pipe',
   });
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', resolve);
+  });
+  const { stdin, stdout, stderr, pid = 0 } = child;
+  const kill = () => void child.kill('SIGKILL');
+  return talk({ name: command.command, pid, stdin, stdout, stderr, exit, kill }, options);
+}
+
+/** What a program in this process reads from and writes to. */
+export interface Pipes {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/**
+ * Like `connectPipe` with a program that runs in this process and resolves with its exit code. Disposing ends its input
+ * and waits for its end.
+ */
+export function connectHere(
+  run: (pipes: Pipes) => Promise<number>,
+  options: PipeOptions,
+): Promise<PipeAgent> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const exit = run({ input: stdin, output: stdout });
+  return talk({ name: 'this process', pid: 0, stdin, stdout, stderr, exit, kill: () => {} }, options);
+}
+
+async function talk(program: Program, options: PipeOptions): Promise<PipeAgent> {
+  const { exit, stdin, stdout } = program;
   const version = options.version ?? (options.era === 'modern' ? '2026-07-28' : '2025-11-25');
-  const notices = createMessageQueue(`pipe to ${command.command}`);
+  const notices = createMessageQueue(`pipe to ${program.name}`);
   const waits = createWaits();
   const responses = new Map<unknown, PipeAnswer>();
   const noise: string[] = [];
@@ -72,23 +117,24 @@ export async function connectPipe(command: Startable, options: PipeOptions): Pro
   let ids = 0;
   let hello: JsonObject = {};
 
-  const exit = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => {
+  exit.then(
+    (code) => {
       notices.end('exit');
       waits.fail(new Error(`the child ended with ${code}`));
-      resolve(code);
-    });
-  });
-  exit.catch(() => undefined);
+    },
+    (error: Error) => {
+      notices.end('no start');
+      waits.fail(error);
+    },
+  );
   // A child that is gone is seen at `exit`; writing to it is no second failure.
-  child.stdin.on('error', () => undefined);
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  stdin.on('error', () => undefined);
+  program.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;
   });
 
   let rest = Buffer.alloc(0);
-  child.stdout.on('data', (chunk: Buffer) => {
+  stdout.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     rest = Buffer.concat([rest, chunk]);
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
@@ -114,7 +160,7 @@ export async function connectPipe(command: Startable, options: PipeOptions): Pro
     }
   };
 
-  const write = (line: string) => void child.stdin.write(`${line}\n`);
+  const write = (line: string) => void stdin.write(`${line}\n`);
 
   const dress = (params: JsonObject): JsonObject =>
     options.era === 'legacy'
@@ -151,8 +197,8 @@ export async function connectPipe(command: Startable, options: PipeOptions): Pro
     write(JSON.stringify({ jsonrpc: '2.0', method, ...(params ? { params } : {}) }));
 
   const dispose = async () => {
-    child.stdin.end();
-    child.kill('SIGKILL');
+    stdin.end();
+    program.kill();
     await exit;
   };
 
@@ -169,7 +215,7 @@ export async function connectPipe(command: Startable, options: PipeOptions): Pro
   }
 
   return {
-    pid: child.pid ?? 0,
+    pid: program.pid,
     hello,
     notices,
     noise,
@@ -189,7 +235,7 @@ export async function connectPipe(command: Startable, options: PipeOptions): Pro
     },
     notify,
     write,
-    endInput: () => void child.stdin.end(),
+    endInput: () => void stdin.end(),
     [Symbol.asyncDispose]: dispose,
   };
 }

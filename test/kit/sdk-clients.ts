@@ -13,6 +13,7 @@ import type { Transport as Transport1 } from '@modelcontextprotocol/sdk/shared/t
 import type { ClientCapabilities as Capabilities1 } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject } from '../../src/base/json.ts';
 import type { Answers } from './agent.ts';
+import { compileCache } from './compile-cache.ts';
 import { createMessageQueue, type MessageQueue } from './message-queue.ts';
 
 /** Which official client: the v1 SDK, or v2 with its way to find the era. */
@@ -194,7 +195,7 @@ function childOf(target: Extract<SdkTarget, { command: string }>) {
   return {
     command: target.command,
     args: [...(target.args ?? [])],
-    env: { ...target.env },
+    env: { ...compileCache, ...target.env },
     stderr: 'ignore' as const,
   };
 }

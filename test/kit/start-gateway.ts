@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { createLog, type Log } from '../../src/base/log.ts';
-import { parseSettings } from '../../src/config/load.ts';
+import type { SettingsDiff } from '../../src/config/diff.ts';
+import { type Loaded, parseSettings } from '../../src/config/load.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 
 /** A configuration as its file has it, before defaults: what `upstream.config` of the kit goes into. */
@@ -20,6 +21,8 @@ export interface StartedGateway extends AsyncDisposable {
   readonly gateway: Gateway;
   /** What it logged, as parsed lines. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
+  /** Gives it another configuration, as a change of its file does; key and port stay. */
+  reload(config: GatewayConfig): SettingsDiff;
   /** Ends it and starts another with the same configuration, key and port, as a redeploy does. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -45,6 +48,10 @@ export async function startGateway(config: GatewayConfig): Promise<StartedGatewa
       return running.gateway;
     },
     logged: lines,
+    reload(next) {
+      const { settings } = settingsOf(stringify({ sealingKey: key, ...next }), running.configured);
+      return running.gateway.reload(settings);
+    },
     async restart() {
       await running.gateway.close();
       running = await start(text, running.port, recording(lines));
@@ -54,16 +61,24 @@ export async function startGateway(config: GatewayConfig): Promise<StartedGatewa
   };
 }
 
-async function start(text: string, port: number, log: Log): Promise<{ gateway: Gateway; port: number }> {
-  const { settings } = parseSettings(text, {
+function settingsOf(text: string, port: number): Loaded {
+  return parseSettings(text, {
     file: join(tmpdir(), 'gateway.yaml'),
     env: process.env,
     readFile: () => '',
     overrides: { port },
   });
+}
+
+async function start(
+  text: string,
+  port: number,
+  log: Log,
+): Promise<{ gateway: Gateway; port: number; configured: number }> {
+  const { settings } = settingsOf(text, port);
   const sealingKey = Buffer.from(settings.sealingKey ?? '', 'base64');
   const gateway = createGateway({ settings, sealingKey, release: '0.0.0-test', log });
-  return { gateway, port: await gateway.listen() };
+  return { gateway, port: await gateway.listen(), configured: port };
 }
 
 function recording(lines: Record<string, unknown>[]): Log {

@@ -8,6 +8,7 @@ import {
   type ToChild,
 } from '../fixtures/upstreams/scripted-control.ts';
 import type { Script } from '../fixtures/upstreams/scripted-script.ts';
+import { compileCache } from './compile-cache.ts';
 import { signal as send, untilGone } from './processes.ts';
 import { createRecorder } from './recorder.ts';
 import { listCommands, type ScriptedUpstream } from './upstream.ts';
@@ -115,7 +116,7 @@ export async function startStdioUpstream(
   const { port } = server.address() as AddressInfo;
   const command = process.execPath;
   const args = [PROGRAM, JSON.stringify({ id })];
-  const env = { [CONTROL_PORT]: String(port) };
+  const env = { ...compileCache, [CONTROL_PORT]: String(port) };
 
   const change = async (patch: Partial<Script>) => {
     current = { ...current, ...patch };

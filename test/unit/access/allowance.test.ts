@@ -26,11 +26,11 @@ describe('an allowance', () => {
   });
 
   it('bounds nothing where nothing is set', async () => {
-    expect(await taken(new Allowance(NONE), ANONYMOUS, 500)).toBe(500);
+    expect(await taken(new Allowance(() => NONE), ANONYMOUS, 500)).toBe(500);
   });
 
   it('takes so many requests a second of each principal, and says when to come again', async () => {
-    const allowance = new Allowance({ ...NONE, requestsPerSecond: 5 });
+    const allowance = new Allowance(() => ({ ...NONE, requestsPerSecond: 5 }));
     expect(await taken(allowance, who('a'), 8)).toBe(5);
     expect(await taken(allowance, who('b'), 8)).toBe(5);
     await vi.advanceTimersByTimeAsync(400);
@@ -43,7 +43,7 @@ describe('an allowance', () => {
   });
 
   it('takes a burst besides, once in ten seconds', async () => {
-    const allowance = new Allowance({ ...NONE, requestsPerSecond: 2, burst: 6 });
+    const allowance = new Allowance(() => ({ ...NONE, requestsPerSecond: 2, burst: 6 }));
     expect(await taken(allowance, ANONYMOUS, 20)).toBe(8);
     await vi.advanceTimersByTimeAsync(1_001);
     expect(await taken(allowance, ANONYMOUS, 20)).toBe(2);
@@ -52,7 +52,7 @@ describe('an allowance', () => {
   });
 
   it('holds a place for each request under way, and gives it back once', async () => {
-    const allowance = new Allowance({ ...NONE, concurrency: 2 });
+    const allowance = new Allowance(() => ({ ...NONE, concurrency: 2 }));
     const first = await allowance.request(who('a'));
     await allowance.request(who('a'));
     await expect(allowance.request(who('a'))).rejects.toMatchObject(REFUSED);
@@ -64,7 +64,7 @@ describe('an allowance', () => {
   });
 
   it('takes no place for a request that the rate refuses', async () => {
-    const allowance = new Allowance({ ...NONE, requestsPerSecond: 1, concurrency: 1 });
+    const allowance = new Allowance(() => ({ ...NONE, requestsPerSecond: 1, concurrency: 1 }));
     (await allowance.request(ANONYMOUS))();
     await expect(allowance.request(ANONYMOUS)).rejects.toMatchObject(REFUSED);
     await vi.advanceTimersByTimeAsync(1_001);
@@ -72,7 +72,7 @@ describe('an allowance', () => {
   });
 
   it('counts streams apart from requests', () => {
-    const allowance = new Allowance({ ...NONE, streams: 1 });
+    const allowance = new Allowance(() => ({ ...NONE, streams: 1 }));
     const leave = allowance.stream(who('a'));
     expect(() => allowance.stream(who('a'))).toThrow(expect.objectContaining(REFUSED));
     expect(allowance.stream(who('b'))).toBeTypeOf('function');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isForEverybody, scopeKey } from '../../../src/access/cache-scope.ts';
-import { ANONYMOUS } from '../../../src/access/principal.ts';
+import { ANONYMOUS, createPrincipal } from '../../../src/access/principal.ts';
 import { person } from './people.ts';
 
 describe('whose an answer is', () => {
@@ -36,6 +36,8 @@ describe('C-052: the name of an answer', () => {
       scopeKey(asked, undefined),
       scopeKey(asked, ANONYMOUS),
       scopeKey(asked, person({ id: 'ann' })),
+      scopeKey(asked, person({ id: 'ann', scopes: ['more'] })),
+      scopeKey(asked, person({ id: 'ann', groups: ['more'] })),
       scopeKey(asked, person({ id: 'bob' })),
       scopeKey({ ...asked, upstream: 'b' }, undefined),
       scopeKey({ ...asked, method: 'tools/list' }, undefined),
@@ -47,18 +49,19 @@ describe('C-052: the name of an answer', () => {
   });
 
   it('cannot be forged by whatever stands in one of them', () => {
-    const key = scopeKey({ upstream: 'a', method: 'm' }, { ...ANONYMOUS, key: 'k' });
+    const key = scopeKey({ upstream: 'a', method: 'm' }, createPrincipal({ ...ANONYMOUS, key: 'k' }));
     for (const method of ['m","k', 'm",null,"k', 'm\\",\\"k']) {
       expect(scopeKey({ upstream: 'a', method }, undefined)).not.toBe(key);
     }
-    expect(scopeKey({ upstream: 'a', method: 'm' }, { ...ANONYMOUS, key: 'null' })).not.toBe(
+    expect(scopeKey({ upstream: 'a', method: 'm' }, createPrincipal({ ...ANONYMOUS, key: 'null' }))).not.toBe(
       scopeKey({ upstream: 'a', method: 'm' }, undefined),
     );
   });
 
   it('holds nothing that somebody signed in with', () => {
-    const ann = { ...person({ id: 'ann', groups: ['g'], scopes: ['s'] }), presented: () => 'canary-token' };
-    expect(scopeKey(asked, ann)).toBe(scopeKey(asked, person({ id: 'ann' })));
+    const bare = person({ id: 'ann', groups: ['g'], scopes: ['s'] });
+    const ann = { ...bare, presented: () => 'canary-token' };
+    expect(scopeKey(asked, ann)).toBe(scopeKey(asked, bare));
     expect(scopeKey(asked, ann)).not.toContain('canary');
   });
 });

@@ -26,6 +26,7 @@ describe('keys', () => {
   it('say who asks, under a key that no other way of signing in can form', async () => {
     expect(await bearer(ann.key)).toEqual({
       key: '["keys","ann"]',
+      grant: '["[\\"keys\\",\\"ann\\"]",["admins"],["write"]]',
       id: 'ann',
       issuer: undefined,
       groups: ['admins'],

@@ -1,6 +1,7 @@
 import { createAuthenticate } from '../../../src/access/authenticate.ts';
 import type { Endpoint } from '../../../src/access/resource.ts';
-import { type ErrorCode, GatewayError } from '../../../src/base/errors.ts';
+import type { ErrorCode } from '../../../src/base/error-table.ts';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { fetchJson } from '../../../src/base/fetch-json.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { parseSettings } from '../../../src/config/load.ts';

@@ -1,5 +1,5 @@
 import { createPolicy, type Subject } from '../../../src/access/policy.ts';
-import type { Principal } from '../../../src/access/principal.ts';
+import { createPrincipal, type Principal } from '../../../src/access/principal.ts';
 import { parse } from '../config/kit.ts';
 
 /** Somebody who signed in. */
@@ -7,7 +7,7 @@ export function person(about: Partial<Pick<Principal, 'id' | 'groups' | 'scopes'
   const { id = 'somebody', groups = [], scopes = [] } = about;
   const issuer = 'https://issuer.test';
   const key = JSON.stringify([issuer, id]);
-  return { key, id, issuer, groups, scopes, expires: undefined, presented: undefined };
+  return createPrincipal({ key, id, issuer, groups, scopes, expires: undefined, presented: undefined });
 }
 
 /** The policy of a configuration with these rules, as its file has them. */

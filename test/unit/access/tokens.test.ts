@@ -187,7 +187,7 @@ describe('a token that does not hold', () => {
     const signIn = jwtWith();
     const { code, message, logged, cause } = await refusalOf(signIn.bearer(token));
     expect(code).toBe('TOKEN_INVALID');
-    expect(message).toBe('The token or key is not valid here.');
+    expect(message).toBe('The token or key is not valid here; get a new one.');
     expect(logged).toMatch(/\w/);
     for (const piece of token.split('.').filter((each) => each.length > 6)) {
       expect(`${logged} ${signIn.logged} ${cause}`).not.toContain(piece.slice(0, 8));

@@ -6,38 +6,20 @@ import { tool } from './parts.ts';
 import { settle } from './timeline.ts';
 import {
   by,
+  count,
   createWorld,
   DEBOUNCE,
   during,
+  PRIVATE,
+  PUBLIC,
+  personal,
   STALE_FOR,
+  same,
+  started,
   TTL,
   type UpstreamScript,
   user,
-  type World,
 } from './users.ts';
-
-const PUBLIC = { ttlMs: 1_000, scope: 'public' } as const;
-const PRIVATE = { ttlMs: 1_000, scope: 'private' } as const;
-
-/** Tools alone, the same for everybody. */
-const same =
-  (...names: string[]): UpstreamScript['offers'] =>
-  (kind) =>
-    kind === 'tools' ? names.map((name) => tool(name)) : undefined;
-/** Tools alone, and one more that is named like whoever asks. */
-const personal: UpstreamScript['offers'] = (kind, who) =>
-  kind === 'tools' ? [tool('all'), tool(who ?? 'gateway')] : undefined;
-const count = (world: World, read: string) => world.reads.filter((each) => each.startsWith(read)).length;
-
-/** The gateway's own walk is over, and its window of swaps closed. */
-async function started(world: World): Promise<void> {
-  for (const [upstream, { own }] of world.upstreams) {
-    if (own !== true) {
-      await during(world.time, DEBOUNCE, world.store.refresh(upstream));
-    }
-  }
-  await world.time.advance(DEBOUNCE);
-}
 
 describe('failure', () => {
   const broken =
@@ -236,7 +218,7 @@ describe('walks through pages', () => {
   });
 
   it('nothing superseded is kept where nobody gets pages', async () => {
-    const world = createWorld({ b: { offers: same('t') } }, { options: { paged: false } });
+    const world = createWorld({ b: { offers: same('t') } }, { options: { paged: () => false } });
     await started(world);
     const { revision } = world.store.current;
     world.upstreams.set('b', { offers: same('u') });

@@ -182,7 +182,7 @@ class Run {
         onSwap: (swap) => {
           for (const [id, listener] of this.#listening) {
             const mine =
-              swap.owner === undefined ? this.world.store.follows(user(id)) : swap.owner === user(id).key;
+              swap.owner === undefined ? this.world.store.follows(user(id)) : swap.owner === user(id).grant;
             if (
               mine &&
               changesSeen(ENTRANCES[0]?.selection ?? { style: 'dotted' }, this.#sight(id), swap).length > 0

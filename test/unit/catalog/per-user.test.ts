@@ -1,33 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { ANONYMOUS } from '../../../src/access/principal.ts';
 import { viewOf } from '../../../src/catalog/view.ts';
-import { tool } from './parts.ts';
 import { settle } from './timeline.ts';
-import { createWorld, DEBOUNCE, during, TTL, type UpstreamScript, user, type World } from './users.ts';
+import {
+  by,
+  count,
+  createWorld,
+  DEBOUNCE,
+  during,
+  PRIVATE,
+  PUBLIC,
+  personal,
+  same,
+  started,
+  TTL,
+  user,
+} from './users.ts';
 
-const PUBLIC = { ttlMs: 1_000, scope: 'public' } as const;
-const PRIVATE = { ttlMs: 1_000, scope: 'private' } as const;
 const USERS = Array.from({ length: 100 }, (_, n) => `user-${n}`);
-
-/** Tools alone, the same for everybody. */
-const same =
-  (...names: string[]): UpstreamScript['offers'] =>
-  (kind) =>
-    kind === 'tools' ? names.map((name) => tool(name)) : undefined;
-/** Tools alone, and one more that is named like whoever asks. */
-const personal: UpstreamScript['offers'] = (kind, who) =>
-  kind === 'tools' ? [tool('all'), tool(who ?? 'gateway')] : undefined;
-const count = (world: World, read: string) => world.reads.filter((each) => each.startsWith(read)).length;
-
-/** The gateway's own walk is over, and its window of swaps closed. */
-async function started(world: World): Promise<void> {
-  for (const [upstream, { own }] of world.upstreams) {
-    if (own !== true) {
-      await during(world.time, DEBOUNCE, world.store.refresh(upstream));
-    }
-  }
-  await world.time.advance(DEBOUNCE);
-}
 
 describe('whose a list is', () => {
   it('100 users of a public list, or one without hints, are served one catalog of one walk', async () => {
@@ -62,6 +52,24 @@ describe('whose a list is', () => {
     expect(count(world, 'a tools user-')).toBe(100);
     await Promise.all(USERS.map((id) => world.list(id)));
     expect(count(world, 'a tools user-')).toBe(100);
+  });
+
+  it('a user with two sets of rights is two, and a notice reaches whom it is for: one of them, or the user', async () => {
+    const world = createWorld({ a: { own: true, offers: personal } });
+    const [more, less] = [by('ann', ['more']), by('ann', ['less'])];
+    const list = () =>
+      Promise.all([more, less, more].map((caller) => world.store.ready(caller, ['a'], 1_000)));
+    await list();
+    expect(count(world, 'a tools ann')).toBe(2);
+    world.store.invalidate('a', 'tools', more.principal.grant);
+    await list();
+    expect(count(world, 'a tools ann')).toBe(3);
+    void world.store.missed('a', less.principal.grant);
+    await list();
+    expect(count(world, 'a tools ann')).toBe(4);
+    world.store.invalidate('a', 'tools', user('ann').key);
+    await list();
+    expect(count(world, 'a tools ann')).toBe(6);
   });
 
   it('what one user reads for all is read once where public is trusted, also by 100 at once', async () => {

@@ -3,7 +3,8 @@ import { ANONYMOUS } from '../../../src/access/principal.ts';
 import { SILENT } from '../../../src/base/log.ts';
 import type { Caller } from '../../../src/catalog/scoping.ts';
 import type { Swap } from '../../../src/catalog/snapshot.ts';
-import { Store, type StoreOptions } from '../../../src/catalog/store.ts';
+import { Store } from '../../../src/catalog/store.ts';
+import type { StoreOptions } from '../../../src/catalog/store-options.ts';
 import type { Kind } from '../../../src/protocol/model.ts';
 import { list, tool } from './parts.ts';
 import { createTimeline, settle, type Timeline } from './timeline.ts';
@@ -53,7 +54,7 @@ function createStore(more: Partial<StoreOptions<Caller>> = {}): Store {
     read: upstreams.read,
     log: SILENT,
     onSwap: (swap) => swaps.push(swap),
-    debounceMs: DEBOUNCE,
+    debounceMs: () => DEBOUNCE,
     schedule: time.schedule,
     now: time.now,
     ...more,
@@ -238,14 +239,14 @@ describe('failure', () => {
     expect(store.current.entries.prompts).toEqual([]);
   });
 
-  it('drop takes the items at once and ends reads, retries and answers on their way', async () => {
+  it('what is out of the configuration takes the items at once and ends reads, retries and answers on their way', async () => {
     const store = createStore();
     await store.refresh('a');
     await time.advance(DEBOUNCE);
     upstreams.hold();
     const onTheWay = store.refresh('a');
     await settle();
-    store.drop('a');
+    store.rearrange(undefined, { gone: ['a'] });
     expect(names(store)).toEqual([]);
     await Promise.all([onTheWay, time.advance(DEBOUNCE)]);
     upstreams.release();
@@ -341,7 +342,7 @@ describe('settled', () => {
     const store = createStore();
     upstreams.hold();
     const first = store.refresh('a');
-    store.drop('a');
+    store.rearrange(undefined, { gone: ['a'] });
     await Promise.all([first, time.advance(DEBOUNCE)]);
     upstreams.release();
     let settled = false;

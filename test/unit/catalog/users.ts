@@ -1,22 +1,23 @@
 import { isForEverybody, type ScopeKey, scopeKey } from '../../../src/access/cache-scope.ts';
-import { ANONYMOUS, type Principal } from '../../../src/access/principal.ts';
+import { ANONYMOUS, createPrincipal, type Principal } from '../../../src/access/principal.ts';
 import { Budget } from '../../../src/base/budget.ts';
 import { SILENT } from '../../../src/base/log.ts';
 import type { ListPart } from '../../../src/catalog/part.ts';
 import type { Caller, Scoping } from '../../../src/catalog/scoping.ts';
 import type { Swap } from '../../../src/catalog/snapshot.ts';
-import { Store, type StoreOptions } from '../../../src/catalog/store.ts';
+import { Store } from '../../../src/catalog/store.ts';
+import type { StoreOptions } from '../../../src/catalog/store-options.ts';
 import { type CacheHints, KIND_FACTS, type Kind } from '../../../src/protocol/model.ts';
-import { list } from './parts.ts';
+import { list, tool } from './parts.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 /** Several users in front of scripted upstreams that know who asks. */
 
-export function user(id: string): Principal {
-  return { ...ANONYMOUS, key: JSON.stringify(['test', id]), id };
+export function user(id: string, scopes: readonly string[] = []): Principal {
+  return createPrincipal({ ...ANONYMOUS, key: JSON.stringify(['test', id]), id, scopes });
 }
 
-export const by = (id: string): Caller => ({ principal: user(id) });
+export const by = (id: string, scopes?: readonly string[]): Caller => ({ principal: user(id, scopes) });
 
 /** How one upstream is reached, and what it answers. */
 export interface UpstreamScript {
@@ -48,6 +49,8 @@ export interface World {
 export const TTL = 60_000;
 export const STALE_FOR = 100_000;
 export const DEBOUNCE = 50;
+export const PUBLIC = { ttlMs: 1_000, scope: 'public' } as const;
+export const PRIVATE = { ttlMs: 1_000, scope: 'private' } as const;
 const NO_HINTS: CacheHints = { ttlMs: undefined, scope: undefined };
 
 export function createWorld(
@@ -81,7 +84,7 @@ export function createWorld(
     naming: { separator: '.', maxLength: 128 },
     read,
     scoping: scopingOf(upstreams, budget),
-    debounceMs: DEBOUNCE,
+    debounceMs: () => DEBOUNCE,
     onSwap: (swap) => swaps.push(swap),
     log: SILENT,
     schedule: time.schedule,
@@ -134,4 +137,33 @@ function scopingOf(upstreams: ReadonlyMap<string, UpstreamScript>, budget: Budge
 export async function during<T>(time: Timeline, ms: number, promise: Promise<T>): Promise<T> {
   const [result] = await Promise.all([promise, time.advance(ms)]);
   return result;
+}
+
+/** Tools alone, the same for everybody. */
+export const same =
+  (...names: string[]): UpstreamScript['offers'] =>
+  (kind) =>
+    kind === 'tools' ? names.map((name) => tool(name)) : undefined;
+
+/** Tools alone, and one more that is named like whoever asks. */
+export const personal: UpstreamScript['offers'] = (kind, who) => same('all', who ?? 'gateway')(kind, who);
+
+/** Of the reads, those whose names begin so. */
+export const count = (world: World, read: string) =>
+  world.reads.filter((each) => each.startsWith(read)).length;
+
+/** The gateway's own walk of this upstream is over, and its window of swaps closed. */
+export async function refresh(world: World, upstream: string): Promise<void> {
+  await during(world.time, DEBOUNCE, world.store.refresh(upstream));
+  await world.time.advance(DEBOUNCE);
+}
+
+/** All of the gateway's own walks are over. */
+export async function started(world: World): Promise<void> {
+  for (const [upstream, { own }] of world.upstreams) {
+    if (own !== true) {
+      await during(world.time, DEBOUNCE, world.store.refresh(upstream));
+    }
+  }
+  await world.time.advance(DEBOUNCE);
 }

@@ -179,6 +179,22 @@ describe('walkList', () => {
   });
 });
 
+it('a cursor too long to be kept and sent back ends the walk with an error', async () => {
+  const { asked, fetch } = pages({ first: { tools: [tool('a')], nextCursor: 'c'.repeat(16_385) } });
+  await expect(walkList('tools', fetch)).rejects.toMatchObject({
+    code: 'LIST_UNREADABLE',
+    logged: expect.stringContaining('nextCursor is longer'),
+  });
+  expect(asked).toEqual([undefined]);
+});
+
+it('what is all brackets counts by what it takes in memory', async () => {
+  const item = { ...tool('a'), _meta: { list: Array(10_000).fill({}) } };
+  const walked = walkList('tools', () => Promise.resolve({ tools: [item] }), { ...LIMITS, bytes: 200_000 });
+  expect(JSON.stringify(item).length).toBeLessThan(40_000);
+  await expect(walked).rejects.toMatchObject({ code: 'LIST_UNREADABLE' });
+});
+
 it('mergeHints: least ttl, most private scope, unknown where one is unknown', () => {
   const merged = (...hints: Parameters<typeof mergeHints>[0]) => mergeHints(hints);
   const known = { ttlMs: 10, scope: 'public' } as const;

@@ -13,10 +13,11 @@ function swapOf(owner: string | undefined): Swap {
 function createWorld() {
   const hub = new Hub(SILENT);
   const heard: string[] = [];
-  const listen = (principal: string, name = principal) =>
+  const listen = (grant: string, name = grant) =>
     hub.subscribe({
-      principal,
+      grant,
       wants: new Set(CHANGES),
+      moved: () => [],
       sees: ({ changes }) => changes.filter((change) => change === 'tools'),
       notify: (change) => {
         heard.push(`${name} ${change}`);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { alive } from '../../kit/processes.ts';
 import { startStdioUpstream } from '../../kit/stdio-upstream.ts';
 import { ABSENT, configFile, run } from './run.ts';
@@ -54,6 +54,15 @@ it('shows every kind, and passes where what is missing is optional or off', asyn
       '',
     ].join('\n'),
   );
+  expect(up.everyPid.filter(alive)).toEqual([]);
+});
+
+it('one that is started when it is needed is started for this, and ended again', async () => {
+  await using up = await startStdioUpstream({ id: 'up', tools: ['read'] });
+  await using config = await configFile({ upstreams: { up: { ...up.config, start: 'lazy' } } });
+  const { code, stdout } = await run(['check', '-c', config.path]);
+  expect([code, up.starts]).toEqual([0, 1]);
+  expect(stdout).toMatch(/^ {2}up {2}ready +1 tool, /m);
   expect(up.everyPid.filter(alive)).toEqual([]);
 });
 
@@ -118,4 +127,32 @@ it('counts the upstreams that were tried, where a person looks', async () => {
   const { stdout, stderr } = await run(['check', '-c', config.path], { readable: true });
   expect(stderr).toMatch(/^connecting 0\/2 …\rconnecting 1\/2 …\r(connecting 2\/2 …\r)? +\r$/);
   expect(stdout).not.toContain('connecting');
+});
+
+describe('check --against', () => {
+  it('says what a running gateway would change, and what it could not', async () => {
+    await using running = await configFile({ upstreams: {}, lists: { maxTtl: '5s' } });
+    await using next = await configFile({ upstreams: {}, name: 'other' });
+    const text = await run(['check', '-c', next.path, '--against', running.path]);
+    expect(text.code).toBe(0);
+    expect(text.stdout).toContain(
+      'A reload\n  other keys: lists.maxTtl\n  keep their values until the gateway is started again: name\n',
+    );
+    const same = await run(['check', '-c', next.path, '--against', next.path]);
+    expect(same.stdout).toContain('A reload\n  nothing would change\n');
+  });
+
+  it('fails where a reload would be refused, and where the other configuration is not valid', async () => {
+    const open = { host: '0.0.0.0' };
+    await using running = await configFile({ upstreams: {}, listen: open, auth: { allowAnonymous: true } });
+    await using next = await configFile({ upstreams: {} });
+    const refused = await run(['check', '-c', next.path, '--against', running.path, '--json']);
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      ok: false,
+      changes: { needRestart: ['listen.host'], refused: [expect.stringContaining('listen.host')] },
+    });
+    await using broken = await configFile('nmae: x');
+    expect((await run(['check', '-c', next.path, '--against', broken.path])).code).toBe(2);
+  });
 });

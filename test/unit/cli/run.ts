@@ -13,6 +13,18 @@ export interface Ran {
   readonly stderr: string;
 }
 
+/** An edge where nobody is: no variable, nothing to read, nothing ends it, and what is written is lost. */
+export const NOWHERE: Io = {
+  env: {},
+  out: () => {},
+  err: () => {},
+  readable: false,
+  input: async () => '',
+  columns: undefined,
+  stopped: () => new Promise(() => {}),
+  onHangup: () => {},
+};
+
 /** Runs one command line in this process. Only the edge is ours: what it reads, and where it writes. */
 export async function run(
   args: readonly string[],
@@ -22,17 +34,14 @@ export async function run(
   let stderr = '';
   const { stdin = '', ...rest } = edge;
   const io: Io = {
-    env: {},
+    ...NOWHERE,
     out: (text) => {
       stdout += text;
     },
     err: (text) => {
       stderr += text;
     },
-    readable: false,
     input: async () => stdin,
-    columns: undefined,
-    stopped: () => new Promise(() => {}),
     ...rest,
   };
   const code = await runCli(['node', 'patchbay', '--log-level', 'silent', ...args], io);

@@ -12,6 +12,7 @@ const program = buildProgram(
     input: async () => '',
     columns: undefined,
     stopped: () => new Promise(nowhere),
+    onHangup: nowhere,
   },
   nowhere,
 );

@@ -34,10 +34,10 @@ describe('whole files', () => {
         kind: 'stdio',
         args: ['-y', '@example-org/files-mcp', '--root', '/srv/a b'],
         env: { ...base, UNUSED: 'gone' },
-        restart: { base: 500, cap: 30_000 },
+        restart: { base: 500, cap: 30_000, breakAfter: 5 },
         cwd: fixtures.replace(/\/$/, ''),
       },
-      git: { kind: 'stdio', restart: { base: 500, cap: 30_000 } },
+      git: { kind: 'stdio', restart: { base: 500, cap: 30_000, breakAfter: 5 } },
       web: {
         kind: 'http',
         url: 'http://127.0.0.1:18080/mcp',

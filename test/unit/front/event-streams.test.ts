@@ -7,6 +7,7 @@ import { SILENT } from '../../../src/base/log.ts';
 import { Backlog } from '../../../src/front/backlog.ts';
 import { ReplayBudget, type ReplayRules, Replays } from '../../../src/front/replay.ts';
 import { SseStream } from '../../../src/front/sse-stream.ts';
+import { Unread } from '../../../src/front/unread.ts';
 import { overSignal } from '../../../src/front/visit.ts';
 
 const server = createServer((_request, response) => server.emit('opened', response));
@@ -29,7 +30,14 @@ async function open(bufferBytes = 1_000_000) {
   const request = get({ port, host: '127.0.0.1', agent: false });
   const answered = once(request, 'response') as Promise<[IncomingMessage]>;
   const [response] = (await once(server, 'opened')) as [ServerResponse];
-  const stream = new SseStream({ response, headers: {}, keepAliveMs: 60_000, bufferBytes, log: SILENT });
+  const stream = new SseStream({
+    response,
+    headers: {},
+    keepAliveMs: 60_000,
+    bufferBytes,
+    unread: new Unread(() => Number.POSITIVE_INFINITY),
+    log: SILENT,
+  });
   const [reader] = await answered;
   reader.on('error', () => undefined);
   const text = async () => {

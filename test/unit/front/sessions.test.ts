@@ -22,9 +22,9 @@ afterEach(() => {
 
 describe('session ids', () => {
   it('carry all that outlives a restart, in visible ASCII short enough for a header', () => {
-    const id = new Sessions(sealer, settings).create(about);
+    const id = new Sessions(sealer, () => settings).create(about);
     expect(id).toMatch(/^[\x21-\x7e]{1,4096}$/);
-    const after = new Sessions(sealer, settings).open(id, ANONYMOUS, 'default');
+    const after = new Sessions(sealer, () => settings).open(id, ANONYMOUS, 'default');
     expect(after).toMatchObject({
       version: '2025-06-18',
       capabilities: about.capabilities,
@@ -33,12 +33,12 @@ describe('session ids', () => {
   });
 
   it('are worth nothing to another principal, at another entrance, with another key, changed, or expired', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const id = sessions.create(about);
     expect(sessions.open(id, other, 'default')).toBeUndefined();
     expect(sessions.open(id, ANONYMOUS, 'upstream files')).toBeUndefined();
     expect(
-      new Sessions(createSealer(randomBytes(32)), settings).open(id, ANONYMOUS, 'default'),
+      new Sessions(createSealer(randomBytes(32)), () => settings).open(id, ANONYMOUS, 'default'),
     ).toBeUndefined();
     expect(sessions.open(`${id.slice(0, -2)}AA`, ANONYMOUS, 'default')).toBeUndefined();
     expect(sessions.open('', ANONYMOUS, 'default')).toBeUndefined();
@@ -47,7 +47,7 @@ describe('session ids', () => {
   });
 
   it('C-040: are refused after their end', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const id = sessions.create(about);
     const session = sessions.open(id, ANONYMOUS, 'default');
     expect(session).toBeDefined();
@@ -56,7 +56,7 @@ describe('session ids', () => {
   });
 
   it('that have ended are not remembered without end', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const ids = Array.from({ length: 10 * settings.max + 1 }, () => sessions.create(about));
     for (const id of ids) {
       sessions.end(sessions.open(id, ANONYMOUS, 'default')!);
@@ -66,7 +66,7 @@ describe('session ids', () => {
   });
 
   it('keep only the names of capabilities too long for a header', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const capabilities = {
       roots: {},
       experimental: { x: 'y'.repeat(5_000) },
@@ -80,7 +80,7 @@ describe('session ids', () => {
 describe('C-087: what is open for sessions', () => {
   it('is forgotten when they were quiet, and comes back when they are used again', () => {
     vi.useFakeTimers();
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const id = sessions.create(about);
     sessions.open(id, ANONYMOUS, 'default');
     expect(sessions.size).toBe(1);
@@ -92,7 +92,7 @@ describe('C-087: what is open for sessions', () => {
 
   it('is not forgotten while a call runs, and for a while after it', () => {
     vi.useFakeTimers();
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
     const done = beginCall(session, 0, new AbortController());
     vi.advanceTimersByTime(settings.idle + 1);
@@ -107,7 +107,7 @@ describe('C-087: what is open for sessions', () => {
   });
 
   it('is bounded: the session that was quiet longest makes room, and its id stays valid', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const ids = Array.from({ length: settings.max + 2 }, () => sessions.create(about));
     for (const id of ids) {
       sessions.open(id, ANONYMOUS, 'default');
@@ -121,7 +121,7 @@ describe('what makes room', () => {
   const outlet = { connected: true, send: () => true, end: () => {} };
 
   it('is a session that nobody listens to, even where one that listens was quiet for longer', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const open = () => sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
     const listening = open();
     listening.live.outlets.add(outlet);
@@ -132,7 +132,7 @@ describe('what makes room', () => {
   });
 
   it('is one that listens where all do', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const all = Array.from({ length: settings.max + 1 }, () => {
       const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
       session.live.outlets.add(outlet);
@@ -142,7 +142,7 @@ describe('what makes room', () => {
   });
 
   it('is never a session of one connection, which ends with that and leaves nothing', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const attached = sessions.attached(about);
     expect([attached, sessions.size]).toMatchObject([{ version: about.version }, 0]);
     const call = new AbortController();
@@ -154,7 +154,7 @@ describe('what makes room', () => {
 
 describe('C-063: cancelling', () => {
   it('reaches the calls of that id in that session, 0 and "0" apart, and ignores every other id', () => {
-    const sessions = new Sessions(sealer, settings);
+    const sessions = new Sessions(sealer, () => settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
     const [zero, text] = [new AbortController(), new AbortController()];
     track(session.live.calls, 0, zero);

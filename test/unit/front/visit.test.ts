@@ -6,6 +6,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { SILENT } from '../../../src/base/log.ts';
 import { parseSettings } from '../../../src/config/load.ts';
 import type { FrontOptions } from '../../../src/front/front.ts';
+import { Regime } from '../../../src/front/regime.ts';
 import { createFront, type Front } from '../../../src/front/server.ts';
 import { Streams } from '../../../src/front/streams.ts';
 
@@ -20,10 +21,10 @@ function closedFront(): Front {
   const authenticate = async () => {
     throw new GatewayError('ORIGIN_REFUSED', { detail: 'Who are you?' });
   };
+  const regime = new Regime(settings, authenticate);
   return createFront({
-    settings,
-    authenticate,
-    streams: new Streams(1, new Allowance(settings.limits.perPrincipal)),
+    regime: () => regime,
+    streams: new Streams(() => regime, new Allowance(() => settings.limits.perPrincipal)),
     log: SILENT,
   } as unknown as FrontOptions);
 }

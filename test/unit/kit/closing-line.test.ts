@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { compileCache } from '../../kit/compile-cache.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
@@ -23,7 +24,7 @@ function lastLine(files: Readonly<Record<string, string>>): {
   const { stdout, status } = spawnSync(
     process.execPath,
     [VITEST, 'run', '--globals', '--root', run, '--reporter', 'default', '--reporter', reporter],
-    { encoding: 'utf8', env: { PATH: process.env['PATH'], CI: '1' } },
+    { encoding: 'utf8', env: { PATH: process.env['PATH'], ...compileCache, CI: '1' } },
   );
   return { line: stdout.trimEnd().split('\n').at(-1), code: status };
 }

@@ -187,12 +187,12 @@ describe('what is kept', () => {
   });
 
   it('within its bytes: what was used longest ago goes first', async () => {
-    const world = createWorld({ bytes: 500 });
+    const world = createWorld({ bytes: 1_300 });
     world.hint(PUBLIC);
     for (const uri of ['note://1', 'note://2', 'note://3', 'note://1', 'note://4']) {
       await world.read(ANN, { uri });
     }
-    expect(world.budget.used).toBeLessThanOrEqual(500);
+    expect(world.budget.used).toBeLessThanOrEqual(1_300);
     expect(await world.textOf(BOB, { uri: 'note://1' })).toBe('user-0');
     expect(await world.textOf(BOB, { uri: 'note://2' })).toBe('user-1');
   });

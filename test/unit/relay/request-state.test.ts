@@ -14,7 +14,7 @@ const ada = by('ada');
 const eve = by('eve');
 
 describe('a requestState', () => {
-  const states = new RequestStates(sealer, TTL);
+  const states = new RequestStates(sealer, () => TTL);
   const content = { kind: 'parked', id: 'x', round: 1 } as const;
   const subject: StateSubject = {
     upstream: 'up',
@@ -63,7 +63,7 @@ describe('a requestState', () => {
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (n % 8));
       expect(() => open(bytes.toString('base64url'))).toThrow();
     }
-    const elsewhere = new RequestStates(createSealer(randomBytes(32)), TTL);
+    const elsewhere = new RequestStates(createSealer(randomBytes(32)), () => TTL);
     expect(() => elsewhere.open(state, subject, ada)).toThrow();
   });
 

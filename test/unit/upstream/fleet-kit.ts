@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { Principal } from '../../../src/access/principal.ts';
+import { createPrincipal, type Principal } from '../../../src/access/principal.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { parseSettings } from '../../../src/config/load.ts';
 import type { Settings } from '../../../src/config/settings.ts';
@@ -21,7 +21,7 @@ export function settingsOf(upstreams: Record<string, unknown>): Settings {
 /** A user who has signed in. */
 export function user(id: string, about: Partial<Principal> & { readonly token?: string } = {}): Principal {
   const { token, ...rest } = about;
-  return {
+  return createPrincipal({
     key: JSON.stringify(['https://issuer.example', id]),
     id,
     issuer: 'https://issuer.example',
@@ -30,7 +30,7 @@ export function user(id: string, about: Partial<Principal> & { readonly token?: 
     expires: undefined,
     presented: token === undefined ? undefined : () => token,
     ...rest,
-  };
+  });
 }
 
 export function partyOf(principal: Principal, about: Partial<Party> = {}): Party {
@@ -67,7 +67,7 @@ export function startFleet(upstream: Record<string, unknown>): StartedFleet {
   const note =
     (event: string) =>
     (...about: readonly unknown[]) =>
-      void told.push([event, ...about]);
+      void told.push([event, ...about.filter((each) => each !== undefined)]);
   const fleet = new Fleet({
     upstreams: settingsOf({ up: upstream }).upstreams,
     clientInfo: { name: 'gateway', version: '0' },

@@ -82,7 +82,8 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
     expect(fleet.statuses().get('up')).toMatchObject({ state: 'connected' });
     expect(fleet.capabilities('up')).toHaveProperty('tools');
     // They may be meant for alice alone, and nobody could tell.
-    expect(fleet.instructions('up')).toBeUndefined();
+    expect(fleet.toldTo('up', person('alice'))).toMatchObject({ instructions: 'Be kind.' });
+    expect(fleet.toldTo('up', person('bob'))).toBeUndefined();
   });
 
   it('C-055: ten calls that find the token refused lead to one request for another, and all succeed', async () => {
@@ -136,7 +137,7 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
       return found === 'mallory' ? 401 : found;
     });
     await expect(call(partyOf(mallory), 'whoami')).rejects.toMatchObject({ code: 'UPSTREAM_AUTH' });
-    expect(told.filter(([event]) => event === 'lost')).toEqual([['lost', 'up', mallory.key]]);
+    expect(told.filter(([event]) => event === 'lost')).toEqual([['lost', 'up', mallory.grant]]);
     await call(partyOf(alice), 'whoami');
   });
 
@@ -171,7 +172,7 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
     const { person, call, told, fleet } = world;
     const alice = person('alice', { expires: Date.now() + 1_500 });
     await call(partyOf(alice), 'whoami');
-    await expect.poll(() => told, { timeout: 10_000 }).toContainEqual(['lost', 'up', alice.key]);
+    await expect.poll(() => told, { timeout: 10_000 }).toContainEqual(['lost', 'up', alice.grant]);
     await expect.poll(() => fleet.statuses().get('up')?.state).toBe('idle');
     await call(partyOf(person('alice')), 'whoami');
     expect(fleet.statuses().get('up')?.state).toBe('connected');
@@ -215,7 +216,7 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
     await call(partyOf(alice), 'whoami');
     await up.untilListening();
     await up.notify('tools');
-    await expect.poll(() => told).toContainEqual(['changed', 'up', 'tools', alice.key]);
+    await expect.poll(() => told).toContainEqual(['changed', 'up', 'tools', alice.grant]);
     expect(told.filter(([event]) => event === 'connected')).toEqual([]);
   });
 
@@ -231,11 +232,11 @@ describe.each(FORMS)('token exchange, towards $form', ({ script }) => {
         await up.notify({ updated: 'file:///a' });
         return told;
       })
-      .toContainEqual(['updated', 'up', 'file:///a', alice.key]);
+      .toContainEqual(['updated', 'up', 'file:///a', alice.grant]);
     await call(partyOf(alice), 'whoami');
     fleet.watch('up', new Set(), partyOf(alice));
     await expect.poll(() => fleet.statuses().get('up')?.state, { timeout: 5_000 }).toBe('idle');
-    expect(told).toContainEqual(['lost', 'up', alice.key]);
+    expect(told).toContainEqual(['lost', 'up', alice.grant]);
   });
 });
 
@@ -297,7 +298,7 @@ describe('connections of users', () => {
     for (const someone of [people[0], people[1], people[0], people[2]]) {
       await call(partyOf(someone ?? expect.unreachable()), 'whoami');
     }
-    expect(told.filter(([event]) => event === 'lost')).toEqual([['lost', 'up', people[1]?.key]]);
+    expect(told.filter(([event]) => event === 'lost')).toEqual([['lost', 'up', people[1]?.grant]]);
     const [, bob] = people;
     const busy = [
       call(partyOf(people[0] ?? expect.unreachable()), 'slow'),

@@ -87,7 +87,7 @@ describe('a child that ends', () => {
     for (const one of outcomes) {
       if (one.status === 'rejected') {
         expect(one.reason).toMatchObject({
-          code: expect.stringMatching(/^UPSTREAM_(?:DOWN|LOST)$/),
+          code: expect.stringMatching(/^UPSTREAM_(?:DOWN|LOST|BUSY)$/),
           upstream: 'up',
         });
       }

@@ -104,12 +104,14 @@ const common = {
   protocol: 'auto',
   instructions: true,
   isolation: 'shared',
-  timeouts: { connect: 5_000, probe: 1_000, call: 60_000, idle: 300_000, total: 600_000 },
+  timeouts: { connect: 5_000, probe: 1_000, call: 60_000, idle: 300_000, total: 600_000, health: 0 },
   limits: { concurrency: 16, queue: 256, maxMessageBytes: 1_048_576, connections: 32 },
   cache: { ttl: 1_000, staleFor: 1_000, scope: 'auto', trustPublic: false },
   tools: { allow: ['*'], deny: [], rename: {}, describe: {}, annotate: {} },
   trust: { annotations: false },
-  restart: { base: 5, cap: 10 },
+  restart: { base: 5, cap: 10, breakAfter: 5 },
+  start: 'eager',
+  retry: 'never',
   stop: { grace: 3_000 },
 } as const;
 
@@ -133,6 +135,7 @@ export function stdioUpstream(
     args: [...args],
     env: {},
     passEnv: [],
+    idleStop: 0,
     cwd: process.cwd(),
     ...changes,
   };

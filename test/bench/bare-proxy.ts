@@ -1,0 +1,49 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { Pool } from 'undici';
+
+/**
+ * `node bare-proxy.ts PORT URL`: a reverse proxy that looks at nothing. What a process of Node has to spend on a request
+ * and its answer at least: the floor that the gateway is measured against.
+ */
+const [port = '', url = ''] = process.argv.slice(2);
+const target = new URL(url);
+const pool = new Pool(target.origin, { connections: 256, pipelining: 1 });
+const OF_ONE_HOP = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'expect',
+]);
+
+function passed(headers: IncomingHttpHeaders) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_ONE_HOP.has(name)));
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const [only, ...more] = chunks;
+    const body = more.length === 0 ? (only ?? null) : Buffer.concat(chunks);
+    const about = { path: target.pathname, method: 'POST', headers: passed(request.headers), body } as const;
+    pool.dispatch(about, {
+      onRequestStart() {},
+      onResponseStart(_controller, status, { connection: _c, 'keep-alive': _k, ...headers }) {
+        response.writeHead(status, headers);
+      },
+      onResponseData(_controller, chunk) {
+        response.write(chunk);
+      },
+      onResponseEnd() {
+        response.end();
+      },
+      onResponseError() {
+        response.destroy();
+      },
+    });
+  });
+});
+server.keepAliveTimeout = 0;
+server.listen(Number(port), '127.0.0.1', () => process.stdout.write('ready\n'));
