@@ -197,10 +197,15 @@ async function run(script: string, root: string, here: string, options: ReplayOp
   await execute('sh', ['-c', quick], here, options.env);
 }
 
-/** Nobody changes a file of a stage in place, so links are copies; another file system needs real ones. */
+/**
+ * Nobody changes a file of a stage in place, so links are copies; another file system needs real ones. Caches of tools
+ * that work meanwhile (`.vite`) are no part of an installation.
+ */
 async function link(from: string, to: string, { folder, env }: ReplayOptions): Promise<void> {
   await mkdir(to, { recursive: true });
-  const script = 'cp -al "$1/." "$2" 2>/dev/null || cp -a "$1/." "$2"';
+  const copy = (how: string) =>
+    `find . -mindepth 1 -maxdepth 1 ! -name '.vite*' ! -name .cache -exec cp ${how} -t "$2" {} +`;
+  const script = `cd "$1" && { ${copy('-al')} 2>/dev/null || ${copy('-a')}; }`;
   await execute('sh', ['-c', script, 'link', from, to], folder, env);
 }
 

@@ -99,6 +99,68 @@ describe.each(FILLINGS)('C-076: updates of resources of a $era upstream over $ca
   });
 });
 
+describe('very many updates that are asked for', () => {
+  let up: ScriptedUpstream;
+  let gateway: StartedGateway;
+  const uri = (at: number) => `u1://many/${at}`;
+  const uris = (from: number, count: number) => Array.from({ length: count }, (_, at) => uri(from + at));
+
+  beforeAll(async () => {
+    up = await startHttpUpstream({
+      id: 'up',
+      era: 'legacy',
+      templates: ['u1://many/{at}'],
+      capabilities: { resources: { subscribe: true } },
+    });
+    gateway = await startGateway({ upstreams: { up: up.config } });
+    await gateway.gateway.settled();
+  });
+
+  afterAll(async () => {
+    await gateway.close();
+    await up[Symbol.asyncDispose]();
+  });
+
+  it('a session watches 1,000 resources, and may go on when it lets go of one', async () => {
+    await using agent = await connectLegacy(gateway.url);
+    await agent.untilNames((names) => names.length === 1, 'templates');
+    const ask = (at: number) => agent.request('resources/subscribe', { uri: uri(at) });
+    for (let from = 0; from < 1_000; from += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, at) => ask(from + at)));
+    }
+    expect((await ask(1_000)).error).toMatchObject({ code: -32602 });
+    await expect.poll(() => subscribed(up).length).toBe(1_000);
+    await agent.result('resources/unsubscribe', { uri: uri(0) });
+    expect((await ask(1_000)).result).toEqual({});
+    await agent.http('DELETE').done;
+    await expect.poll(() => subscribed(up)).toEqual([]);
+  });
+
+  it('a stream is acknowledged for 1,000, a user gets 10,000 in all, and gets on when a stream ends', async () => {
+    await using agent = await connectModern(gateway.url);
+    const streams: NoticeStream[] = [];
+    for (let at = 0; at < 10; at += 1) {
+      streams.push(await agent.listen({ uris: uris(at * 1_000, 1_001) }));
+    }
+    expect(streams[0]?.acknowledged?.['notifications']).toEqual({ resourceSubscriptions: uris(0, 1_000) });
+    const { error, status } = await agent.request('subscriptions/listen', {
+      notifications: { resourceSubscriptions: [uri(0)] },
+    });
+    expect(status).toBe(429);
+    expect(error?.message).toContain('10000 resources');
+    await using legacy = await connectLegacy(gateway.url);
+    expect((await legacy.request('resources/subscribe', { uri: uri(0) })).status).toBe(429);
+    await expect.poll(() => subscribed(up).length).toBe(10_000);
+    await streams.pop()?.close();
+    await expect
+      .poll(async () => (await legacy.request('resources/subscribe', { uri: uri(0) })).status)
+      .toBe(200);
+    for (const stream of streams) {
+      await stream.close();
+    }
+  });
+});
+
 /** The URIs that the upstream is asked to watch now, as its record tells. */
 function subscribed(up: ScriptedUpstream): readonly string[] {
   const uris = new Map<unknown, readonly string[]>();

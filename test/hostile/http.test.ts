@@ -82,29 +82,30 @@ describe('a hostile server over HTTP answers a call with', () => {
   let server: HostileServer;
   let gateway: StartedGateway;
   let agent: Agent;
+  let hasty: Agent;
 
   beforeAll(async () => {
     const tools = Object.entries(HARMS).map(([name, [tool]]) => [name, tool] as const);
     server = await startHostileServer(Object.fromEntries(tools));
-    const bad = {
-      url: server.url,
-      namespace: '',
-      limits: { maxMessageBytes: '2MiB' },
-      timeouts: { call: '500ms' },
-    };
-    gateway = await startGateway({ upstreams: { bad } });
+    const bad = { url: server.url, limits: { maxMessageBytes: '2MiB' } };
+    const late = { ...bad, timeouts: { call: '500ms' } };
+    gateway = await startGateway({ upstreams: { bad, late } });
     await gateway.gateway.settled();
-    agent = await connectModern(gateway.url);
+    agent = await connectModern(`${gateway.url}/bad`);
+    hasty = await connectModern(`${gateway.url}/late`);
   });
 
   afterAll(async () => {
     await agent[Symbol.asyncDispose]();
+    await hasty[Symbol.asyncDispose]();
     await gateway.close();
     await server[Symbol.asyncDispose]();
   });
 
   it.each(Object.entries(HARMS))('%s', async (name, [, told]) => {
-    const { value, kept, healthy } = await watch(gateway, () => agent.call(name));
+    const { value, kept, healthy } = await watch(gateway, () =>
+      (told === TOO_LATE ? hasty : agent).call(name),
+    );
     expect(value.result['isError']).toBe(true);
     expect(value.text).toContain(told);
     expect(healthy).toBeGreaterThan(0);
