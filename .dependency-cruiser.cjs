@@ -1,6 +1,6 @@
 // The room table of docs/architecture.md as rules. A new arrow between rooms is a decision, not an accident.
 const room = (name) => `^src/${name}/`;
-const sisters = ['upstream', 'catalog', 'access', 'changes', 'observe'];
+const sisters = ['upstream', 'catalog', 'access', 'changes', 'vetting', 'observe'];
 const settingsTypes = '^src/config/settings\\.ts$';
 
 const only = (name, ...may) => ({
@@ -23,6 +23,7 @@ module.exports = {
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/main\\.ts$' }, to: {} },
     only('base'),
     only('config', room('base')),
+    only('hosts', room('base'), room('config')),
     only('protocol', room('base')),
     ...sisters.map((name) => only(name, room('base'), room('protocol'), settingsTypes, sisterRooms)),
     ...sisters.map((name) =>
@@ -30,8 +31,8 @@ module.exports = {
     ),
     only('relay', room('base'), room('protocol'), settingsTypes, sisterRooms),
     only('front', room('base'), room('protocol'), settingsTypes, room('relay'), sisterRooms),
-    only('cli', room('base'), room('protocol'), room('config'), room('relay'), sisterRooms, '^src/gateway\\.ts$'),
-    typesOnly('settings-as-types-only', '^src/(upstream|catalog|access|changes|observe|relay|front)/', settingsTypes),
+    only('cli', room('base'), room('protocol'), room('config'), room('hosts'), room('relay'), sisterRooms, '^src/gateway\\.ts$'),
+    typesOnly('settings-as-types-only', '^src/(upstream|catalog|access|changes|vetting|observe|relay|front)/', settingsTypes),
     typesOnly('relay-gets-handles-injected', room('relay'), '^src/(upstream|changes|observe)/'),
     typesOnly('front-gets-handles-injected', room('front'), '^src/(relay|upstream|catalog|changes|observe)/'),
     {
@@ -49,7 +50,7 @@ module.exports = {
     {
       name: 'io-stays-at-the-edge',
       severity: 'error',
-      from: { path: '^src/(protocol|catalog|changes)/' },
+      from: { path: '^src/(protocol|catalog|changes|vetting|hosts)/' },
       to: { path: '^(node:)?(child_process|net|fs|fs/promises|http|https)$|(^|node_modules/)undici(/|$)' },
     },
   ],

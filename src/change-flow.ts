@@ -33,7 +33,12 @@ export interface ChangeFlow
 }
 
 /** Change: upstream notice -> fleet -> store -> swap -> hub -> each listener that sees a difference. */
-export function changeFlow(settings: () => Settings, clientInfo: Implementation, log: Log): ChangeFlow {
+export function changeFlow(
+  settings: () => Settings,
+  clientInfo: Implementation,
+  log: Log,
+  watch: (swap: Swap) => void,
+): ChangeFlow {
   const fleet = new Fleet({
     upstreams: settings().upstreams,
     clientInfo,
@@ -85,7 +90,10 @@ export function changeFlow(settings: () => Settings, clientInfo: Implementation,
     },
     pollEvery: (id, kind, hints) => pollEvery(fleet, id, kind, hints.ttlMs),
     debounceMs: () => settings().changes.debounce,
-    onSwap: (swap) => hub.publish(swap),
+    onSwap: (swap) => {
+      watch(swap);
+      hub.publish(swap);
+    },
     log,
   });
   const ownerOf: OwnerOf = (upstream, user) => fleet.ownerOf(upstream, user);

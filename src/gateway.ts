@@ -35,6 +35,8 @@ import { Tasks } from './relay/tasks.ts';
 import { Watching } from './relay/watching.ts';
 import { type Reloading, reloading } from './reloading.ts';
 import type { Fleet } from './upstream/fleet.ts';
+import type { LockState } from './vetting/lock.ts';
+import { PinWatch } from './vetting/pin-watch.ts';
 
 export interface GatewayOptions {
   readonly settings: Settings;
@@ -43,6 +45,8 @@ export interface GatewayOptions {
   /** Version of this software, for `serverInfo` and `clientInfo`. */
   readonly release: string;
   readonly log: Log;
+  /** What is approved; asked for now and at each reload. Absent: nothing was ever pinned. */
+  readonly lock?: () => LockState;
 }
 
 export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
@@ -77,7 +81,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const now = () => regime.settings;
   const { base, signIn, listensOn } = door(now, log);
   let regime = new Regime(settings, signIn(settings.auth));
-  const flow = changeFlow(now, serverInfo, log);
+  const pins = new PinWatch({ lock: options.lock?.(), onChange: () => now().pins.onChange, log });
+  const flow = changeFlow(now, serverInfo, log, (swap) => pins.swapped(swap));
   const { fleet, store, hub, visibleChanges, changesBetween } = flow;
   const hello = new Hello({ fleet, settings: now, serverInfo });
   const allowance = new Allowance(() => now().limits.perPrincipal);
@@ -94,7 +99,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     log,
   });
-  const status = statusOf({ ...flow, settings: now, report });
+  const status = statusOf({ ...flow, settings: now, report, pins });
   const rooms: FrontOptions = {
     regime: () => regime,
     base,
@@ -131,7 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       stop();
       return close();
     },
-    reload,
+    reload: (next) => pins.renewed(options.lock?.(), () => reload(next), store),
     refused,
     replaced: () => fleet.quiet(),
     ownContext: (signal) => ownContext(now(), serverInfo, store, log, signal),
@@ -141,9 +146,9 @@ export function createGateway(options: GatewayOptions): Gateway {
 /** The state that `/readyz` and the commands show. */
 function statusOf(
   rooms: Pick<ChangeFlow, 'fleet' | 'store'> &
-    Pick<Reloading, 'report'> & { readonly settings: () => Settings },
+    Pick<Reloading, 'report'> & { readonly settings: () => Settings; readonly pins: PinWatch },
 ): () => Readiness {
-  const { fleet, store, report, settings } = rooms;
+  const { fleet, store, report, settings, pins } = rooms;
   let served = false;
   return () => {
     const state = readiness({
@@ -152,6 +157,7 @@ function statusOf(
       tried: (id) => !fleet.isPending(id) || fleet.youngest([id]) > settings().lists.firstWait,
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
+      pinned: pins.findings(store.current.parts),
       config: report(),
       served,
     });

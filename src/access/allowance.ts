@@ -9,11 +9,12 @@ const BURST_WINDOW_S = 10;
 const SOON_MS = 1_000;
 
 type Bounds = Settings['limits']['perPrincipal'];
+type Limiter = BurstyRateLimiter | RateLimiterMemory;
 
 /** What one principal may take of the gateway at once and in a second, so that nobody takes it all (0: no bound). */
 export class Allowance {
   readonly #bounds: () => Bounds;
-  #rate: { readonly of: Bounds; readonly limiter: BurstyRateLimiter | RateLimiterMemory | undefined };
+  #rate: { readonly of: Bounds; readonly limiter: Limiter | undefined };
   readonly #requests = new Tally();
   readonly #streams = new Tally();
 
@@ -24,13 +25,18 @@ export class Allowance {
   }
 
   /**
-   * Takes a request of this principal. Resolves with how to give its place back when it is answered. Rejects with
-   * RATE_LIMITED and `data.retryAfterMs`.
+   * Takes a request of this principal; how to give its place back when it is answered. Throws RATE_LIMITED, with
+   * `data.retryAfterMs`, or rejects with it where there is a rate to count.
    */
-  async request({ key }: Principal): Promise<() => void> {
+  request({ key }: Principal): (() => void) | Promise<() => void> {
     const leave = this.#requests.enter(key, this.#bounds().concurrency, 'Too many are under way at once.');
+    const limiter = this.#limiter();
+    return limiter === undefined ? leave : this.#counted(limiter, key, leave);
+  }
+
+  async #counted(limiter: Limiter, key: string, leave: () => void): Promise<() => void> {
     try {
-      await this.#limiter()?.consume(key);
+      await limiter.consume(key);
     } catch (thrown) {
       leave();
       throw thrown instanceof RateLimiterRes ? tooMany(thrown.msBeforeNext) : thrown;
@@ -44,7 +50,7 @@ export class Allowance {
   }
 
   /** What was counted so far is forgotten when the rate becomes another one, and only then. */
-  #limiter(): BurstyRateLimiter | RateLimiterMemory | undefined {
+  #limiter(): Limiter | undefined {
     const bounds = this.#bounds();
     const { of } = this.#rate;
     if (bounds.requestsPerSecond !== of.requestsPerSecond || bounds.burst !== of.burst) {
@@ -83,7 +89,7 @@ class Tally {
   }
 }
 
-function rateOf({ requestsPerSecond, burst }: Bounds): BurstyRateLimiter | RateLimiterMemory | undefined {
+function rateOf({ requestsPerSecond, burst }: Bounds): Limiter | undefined {
   if (requestsPerSecond === 0) {
     return undefined;
   }

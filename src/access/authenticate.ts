@@ -12,9 +12,9 @@ import { createTokenJudge, type JwtSettings } from './token.ts';
 
 /**
  * From the headers of a request, and the endpoint it came in at, to who asks. Rejects with TOKEN_MISSING, TOKEN_INVALID,
- * CREDENTIALS_AMBIGUOUS, SCOPE_INSUFFICIENT, or AUTH_UNAVAILABLE.
+ * CREDENTIALS_AMBIGUOUS, SCOPE_INSUFFICIENT, or AUTH_UNAVAILABLE. Nothing is promised where there is nothing to judge.
  */
-export type Authenticate = (headers: SentHeaders, endpoint: Endpoint) => Promise<Principal>;
+export type Authenticate = (headers: SentHeaders, endpoint: Endpoint) => Principal | Promise<Principal>;
 
 export interface AuthenticateDeps {
   /** What the URLs of this gateway begin with, as clients see them. Asked for late: the port may be any free one. */
@@ -29,10 +29,10 @@ export interface AuthenticateDeps {
 export function createAuthenticate(auth: Settings['auth'], deps: AuthenticateDeps): Authenticate {
   switch (auth.mode) {
     case 'none':
-      return async () => ANONYMOUS;
+      return () => ANONYMOUS;
     case 'keys': {
       const find = createKeyRing(auth.keys);
-      return async (headers) => find(credentialOf(headers).text);
+      return (headers) => find(credentialOf(headers).text);
     }
     case 'jwt':
       if (auth.jwt === undefined) {

@@ -1,7 +1,16 @@
 import { GatewayError } from '../base/errors.ts';
+import { sentValues } from '../protocol/headers.ts';
 
-/** Every value of every header as it was sent, by lower-case name: nothing is joined and nothing dropped. */
-export type SentHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+/** Every value of the headers that hold credentials, as it was sent: nothing is joined and nothing dropped. */
+export interface SentHeaders {
+  readonly authorization?: readonly string[];
+  readonly 'x-api-key'?: readonly string[];
+}
+
+/** Those of a request. `raw`: names and values in turn, as Node has them. */
+export function sentCredentials(raw: readonly string[]): SentHeaders {
+  return { authorization: sentValues(raw, 'authorization'), 'x-api-key': sentValues(raw, 'x-api-key') };
+}
 
 export interface Credential {
   readonly kind: 'bearer' | 'key';

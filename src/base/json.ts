@@ -24,9 +24,29 @@ export function without(value: JsonObject, ...keys: readonly string[]): JsonObje
   if (!keys.some((key) => Object.hasOwn(value, key))) {
     return value;
   }
-  const rest: Record<string, unknown> = { ...value };
-  for (const key of keys) {
-    delete rest[key];
+  // Copied rather than deleted from: what V8 has deleted from is slow to read and to write from then on.
+  const rest: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key)) {
+      put(rest, key, value[key]);
+    }
   }
   return rest;
+}
+
+/** Gives an object a member, also one that came as `__proto__`. */
+function put(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+/**
+ * JSON text as a line of its own. Some readers, Node's readline among them, end a line at U+2028 and U+2029 too, which JSON
+ * allows in strings as they are: they go as escapes, which mean the same.
+ */
+export function asLine(json: string): string {
+  return `${json.replace(/[\u2028\u2029]/g, (sign) => (sign === '\u2028' ? '\\u2028' : '\\u2029'))}\n`;
 }

@@ -10,7 +10,7 @@ export function findingName({ upstream, id, item, reason }: CatalogFinding): str
 
 export function logFinding(log: Log, finding: CatalogFinding): void {
   const { upstream, kind, id, item, reason, severity } = finding;
-  log[severity === 'info' ? 'info' : 'warn']({ upstream, kind, finding: id, item, reason }, 'finding');
+  log[severity === 'notice' ? 'info' : 'warn']({ upstream, kind, finding: id, item, reason }, 'finding');
 }
 
 /** Each finding is logged when it is new, not whenever a list is read (cases C-005, C-009). */
@@ -43,7 +43,7 @@ export function nameFinding(
     return [];
   }
   const common = {
-    severity: style === 'dotted' ? ('warning' as const) : ('info' as const),
+    severity: style === 'dotted' ? ('warning' as const) : ('notice' as const),
     kind: about.kind,
     upstream: about.upstream,
     item: about.name,

@@ -13,7 +13,8 @@ export class Pace {
   #streak = 0;
 
   begin(now: number): void {
-    this.#streak = now - this.#endedAt < MOST_REST * this.#took ? this.#streak + 1 : 0;
+    // Closely: while it would rest, and as long again, so that a rest does not end the streak.
+    this.#streak = now - this.#endedAt < 2 * MOST_REST * this.#took ? this.#streak + 1 : 0;
     this.#begunAt = now;
   }
 

@@ -4,7 +4,7 @@ import type { CacheHints, Item, Kind } from '../protocol/model.ts';
 export interface Finding {
   /** Stable id such as `item.no-name`: what rules and filters name. */
   readonly id: string;
-  readonly severity: 'info' | 'warning' | 'error';
+  readonly severity: 'notice' | 'warning' | 'error';
   readonly kind: Kind;
   /** Name, URI or template of the item; `#3` (0-based position) where it has none; '' for the list as a whole. */
   readonly item: string;

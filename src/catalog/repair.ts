@@ -166,7 +166,7 @@ function mendTool(tool: JsonObject, notes: readonly string[]): Mended {
 function duplicate(kind: Kind, key: string, same: boolean): Finding {
   return {
     id: 'item.duplicate',
-    severity: same ? 'info' : 'warning',
+    severity: same ? 'notice' : 'warning',
     kind,
     item: labelOf(key),
     reason: `The server lists it more than once${same ? '' : ', with different definitions'}; the first is served.`,

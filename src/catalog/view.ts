@@ -49,17 +49,20 @@ const viewsOf = new WeakMap<Entries, Map<string, View>>();
 export function viewOf(catalog: Catalog, selection: ViewSelection, sight: Sight = EVERYTHING): View {
   const views = viewsOf.get(catalog.entries) ?? new Map<string, View>();
   viewsOf.set(catalog.entries, views);
-  const make = () =>
-    sight.key === '' ? createView(catalog, selection) : filtered(viewOf(catalog, selection), sight);
-  const key = JSON.stringify([selection.style, selection.upstream, sight.key]);
-  const view = views.get(key) ?? make();
+  // Neither a style nor the id of an upstream has a space in it.
+  const key = `${selection.style} ${selection.upstream ?? ''} ${sight.key}`;
+  const view = views.get(key) ?? makeView(catalog, selection, sight);
   views.delete(key);
   views.set(key, view);
-  const [oldest] = views.keys();
-  if (views.size > MOST_KEPT && oldest !== undefined) {
+  const [oldest] = views.size > MOST_KEPT ? views.keys() : [];
+  if (oldest !== undefined) {
     views.delete(oldest);
   }
   return view;
+}
+
+function makeView(catalog: Catalog, selection: ViewSelection, sight: Sight): View {
+  return sight.key === '' ? createView(catalog, selection) : filtered(viewOf(catalog, selection), sight);
 }
 
 function createView(catalog: Catalog, selection: ViewSelection): View {

@@ -1,4 +1,3 @@
-import type { CatalogFinding, Finding } from '../catalog/part.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import { diffSettings, runnable, type SettingsDiff } from '../config/diff.ts';
 import { ConfigError } from '../config/problems.ts';
@@ -6,17 +5,20 @@ import type { Settings } from '../config/settings.ts';
 import type { Gateway } from '../gateway.ts';
 import type { UpstreamReport } from '../observe/status.ts';
 import type { Kind } from '../protocol/model.ts';
+import { SEVERITIES, type Severity } from '../vetting/finding-table.ts';
+import type { LockState } from '../vetting/lock.ts';
 import { troublesOf } from './reach.ts';
+import { type AnyFinding, vetted } from './vetted.ts';
 
 /** What `check` found out, as `--json` prints it. */
 export interface CheckReport {
-  /** Every upstream that is needed is ready, and no finding is an error. */
+  /** Every upstream that is needed is ready, no finding is as grave as those to fail on, and a reload would be taken. */
   readonly ok: boolean;
   readonly upstreams: Readonly<Record<string, CheckedUpstream>>;
   /** By upstream, in config order; those that offer nothing now are left out. */
   readonly catalog: Readonly<Record<string, Offers>>;
   /** The gravest first. */
-  readonly findings: readonly CatalogFinding[];
+  readonly findings: readonly AnyFinding[];
   /** What a reload would change, where it was asked for. */
   readonly changes?: Changes;
 }
@@ -55,10 +57,25 @@ export function changesFrom(running: Settings, settings: Settings): Changes {
   }
 }
 
-const GRAVITY: readonly Finding['severity'][] = ['error', 'warning', 'info'];
+/** What a report goes by besides the gateway itself. */
+export interface CheckedBy {
+  /** The least grave findings that are failures. */
+  readonly failOn: Exclude<Severity, 'notice'>;
+  readonly lock: LockState;
+  readonly changes: Changes | undefined;
+}
+
+function isAtLeast(severity: Severity, least: Severity): boolean {
+  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(least);
+}
+
+/** The findings that make a check fail. */
+export function failures({ findings }: CheckReport, failOn: Severity): readonly AnyFinding[] {
+  return findings.filter(({ severity }) => isAtLeast(severity, failOn));
+}
 
 /** The state of a gateway whose upstreams were tried. */
-export function checkReport(gateway: Gateway, changes: Changes | undefined): CheckReport {
+export function checkReport(gateway: Gateway, { failOn, lock, changes }: CheckedBy): CheckReport {
   const catalog = gateway.store.current;
   const troubles = new Map(troublesOf(gateway).map((trouble) => [trouble.upstream, trouble]));
   const upstreams = Object.entries(gateway.readiness().upstreams).map(([id, report]) => {
@@ -67,13 +84,13 @@ export function checkReport(gateway: Gateway, changes: Changes | undefined): Che
     return [id, { ...report, optional, ...(why === undefined ? {} : { why }) }] as const;
   });
   const offers = [...catalog.parts.keys()].map((id) => [id, offersOf(id, catalog.entries)] as const);
-  const findings = catalog.findings.toSorted(
-    (one, other) => GRAVITY.indexOf(one.severity) - GRAVITY.indexOf(other.severity),
+  const findings = [...catalog.findings, ...vetted(gateway, lock)].toSorted(
+    (one, other) => SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity),
   );
   return {
     ok:
       [...troubles.values()].every(({ optional }) => optional) &&
-      findings[0]?.severity !== 'error' &&
+      !findings.some(({ severity }) => isAtLeast(severity, failOn)) &&
       (changes?.refused.length ?? 0) === 0,
     upstreams: Object.fromEntries(upstreams),
     catalog: Object.fromEntries(offers),

@@ -3,37 +3,47 @@ import { loadSettings } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import type { Settings } from '../config/settings.ts';
 import { KINDS } from '../protocol/model.ts';
+import { several } from '../vetting/finding.ts';
+import type { Severity } from '../vetting/finding-table.ts';
 import {
   type Changes,
   type CheckedUpstream,
   type CheckReport,
   changesFrom,
   checkReport,
+  failures,
   type Offers,
 } from './check-report.ts';
 import { whileConnected } from './connected.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
+import { lockOf } from './lock-file.ts';
 import { type GlobalOptions, openGateway, overridesOf } from './open.ts';
 import { counted, oneLine, table } from './text.ts';
+import type { AnyFinding } from './vetted.ts';
 
 export interface CheckOptions extends GlobalOptions {
   readonly json?: boolean;
   readonly strictNames?: boolean;
   /** The configuration that a running gateway was started with. */
   readonly against?: string;
+  /** The least grave findings that make it fail. */
+  readonly failOn?: 'warning' | 'error';
+  /** Print every notice, instead of how many there are. */
+  readonly notices?: boolean;
 }
 
 /**
  * `check`: loads the configuration, connects to every upstream without a port, and prints what it found. Exit
- * code 1 where an upstream that is needed is not ready, a finding is an error, or a reload would be refused; 2 where a
- * configuration is wrong.
+ * code 1 where an upstream that is needed is not ready, a finding is as grave as `failOn` says, or a reload would be refused;
+ * 2 where a configuration is wrong.
  */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   try {
     const { gateway, settings } = await openGateway(options, io, 'throwaway');
     const changes = await changesOf(options, settings, io);
     return await whileConnected(gateway, io, () => {
-      const report = checkReport(gateway, changes);
+      const { failOn = 'error' } = options;
+      const report = checkReport(gateway, { failOn, lock: lockOf(options.config), changes });
       io.out(options.json ? asJson(report) : asText(report, options, settings));
       return report.ok ? EXIT.ok : EXIT.failed;
     });
@@ -61,7 +71,8 @@ function asJson(report: CheckReport | (Pick<ConfigError, 'problems'> & { readonl
   return `${JSON.stringify(report, null, 2)}\n`;
 }
 
-function asText(report: CheckReport, { strictNames = false }: CheckOptions, settings: Settings): string {
+function asText(report: CheckReport, options: CheckOptions, settings: Settings): string {
+  const { strictNames = false, notices = false, failOn = 'error' } = options;
   const { style } = settings.naming;
   const offers = Object.entries(report.catalog).map(([id, each]) => [
     id,
@@ -73,9 +84,9 @@ function asText(report: CheckReport, { strictNames = false }: CheckOptions, sett
     ...table(Object.entries(report.upstreams).map(upstreamRow), '  '),
     '',
     ...offers.flat(),
-    ...findingLines(report),
+    ...findingLines(report, notices),
     ...changeLines(report),
-    verdict(report),
+    verdict(report, failOn),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -96,15 +107,44 @@ function offerLines(offers: Offers, styles: readonly ('dotted' | 'strict')[]): r
   });
 }
 
-function findingLines({ findings }: CheckReport): readonly string[] {
+/** Findings of one kind about one server are told with the first few; all of them are in the JSON. */
+const MOST_ALIKE = 3;
+
+function findingLines({ findings }: CheckReport, notices: boolean): readonly string[] {
   if (findings.length === 0) {
     return [];
   }
-  const lines = findings.flatMap(({ severity, id, upstream, kind, item, reason, advice }) => [
-    `  ${oneLine(`${severity}: ${upstream}, ${kind}${item === '' ? '' : `, ${item}`} (${id})`)}`,
-    `    ${oneLine(`${reason} ${advice}`)}`,
+  const shown = findings.filter(({ severity }) => notices || severity !== 'notice');
+  const groups = new Map<string, AnyFinding[]>();
+  for (const each of shown) {
+    const key = JSON.stringify([each.severity, each.upstream, each.id]);
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  const lines = [...groups.values()].flatMap((alike) => [
+    ...alike.slice(0, MOST_ALIKE).flatMap(oneFinding),
+    ...moreAlike(alike),
   ]);
-  return [counted(findings.length, 'findings'), ...lines, ''];
+  const quiet = findings.length - shown.length;
+  const rest =
+    quiet === 0 ? [] : [`  ${counted(quiet, 'notices')}: --notices shows ${quiet === 1 ? 'it' : 'them'}`];
+  return [counted(findings.length, 'findings'), ...lines, ...rest, ''];
+}
+
+function oneFinding(each: AnyFinding): readonly string[] {
+  const { severity, id, upstream, kind, item, reason, advice } = each;
+  const place = 'place' in each && each.place !== '' ? ` ${each.place}` : '';
+  const about = [upstream, kind, item].filter((part) => part !== '').join(', ');
+  return [`  ${oneLine(`${severity}: ${about}${place} (${id})`)}`, `    ${oneLine(`${reason} ${advice}`)}`];
+}
+
+function moreAlike(alike: readonly AnyFinding[]): readonly string[] {
+  const [first] = alike;
+  const more = alike.slice(MOST_ALIKE).map(({ item }) => item);
+  return first === undefined || more.length === 0
+    ? []
+    : [
+        `  ${first.severity}: ${oneLine(`${first.upstream}, ${first.kind}, ${several(more)}`)} (${first.id} too)`,
+      ];
 }
 
 function changeLines({ changes }: CheckReport): readonly string[] {
@@ -122,15 +162,19 @@ function changeLines({ changes }: CheckReport): readonly string[] {
 }
 
 /** The last line: whether all is well, and if not, why. */
-function verdict({ ok, upstreams, findings, changes }: CheckReport): string {
+function verdict(report: CheckReport, failOn: Severity): string {
+  const { ok, upstreams, changes } = report;
   if (ok) {
     return 'Result: ok';
   }
   const missing = Object.entries(upstreams)
     .filter(([, { why, optional }]) => why !== undefined && !optional)
     .map(([id]) => `${id} is not ready`);
-  const errors = findings.filter(({ severity }) => severity === 'error').length;
-  const wrong = errors === 0 ? [] : [`${counted(errors, 'errors')} in what the servers offer`];
+  const grave = failures(report, failOn);
+  const wrong = (['error', 'warning'] as const).flatMap((severity) => {
+    const count = grave.filter((each) => each.severity === severity).length;
+    return count === 0 ? [] : [`${counted(count, `${severity}s`)} in what the servers offer`];
+  });
   const refused = changes === undefined || changes.refused.length === 0 ? [] : ['a reload would be refused'];
   return `Result: failed: ${[...missing, ...wrong, ...refused].join(', ')}`;
 }

@@ -9,6 +9,7 @@ import { sealingKey } from '../config/sealing-key.ts';
 import type { Settings } from '../config/settings.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
 import type { Io } from './io.ts';
+import { lockOf, lockPath } from './lock-file.ts';
 
 /** Options that every command takes; each is also an environment variable. */
 export interface GlobalOptions {
@@ -77,7 +78,15 @@ export async function openGateway(
     keepCredential(text);
   }
   const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
-  const gateway = createGateway({ settings, sealingKey: key, release: release(), log });
+  // Commands that only look say by themselves what differs from what is approved, or have nothing to say of it.
+  const lock = sealing === 'kept' ? { lock: () => lockOf(options.config) } : {};
+  const gateway = createGateway({ settings, sealingKey: key, release: release(), log, ...lock });
   const again = () => load(true);
-  return { settings, log, gateway, again, files: () => [resolve(options.config), ...named] };
+  return {
+    settings,
+    log,
+    gateway,
+    again,
+    files: () => [resolve(options.config), lockPath(options.config), ...named],
+  };
 }

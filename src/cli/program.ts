@@ -1,25 +1,19 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { LOG_LEVELS } from '../base/log.ts';
 import { release } from '../base/release.ts';
 import { nearest } from '../config/nearest.ts';
 import { ConfigError } from '../config/problems.ts';
 import { type CallOptions, call } from './call.ts';
 import { type CheckOptions, check } from './check.ts';
+import { type Action, examples, type Run } from './declare-command.ts';
+import { withGlobals } from './global-options.ts';
+import { addConnect, addImport } from './import-connect-commands.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type ItemsCommand, type ItemsOptions, listing } from './items.ts';
 import { keysNew, type NewKeyOptions } from './keys.ts';
 import type { GlobalOptions } from './open.ts';
+import { type PinOptions, pin } from './pin.ts';
 import { type ServeOptions, serve } from './serve.ts';
 import { type StdioCommandOptions, stdio } from './stdio.ts';
-
-const DEFAULT_CONFIG = 'config/gateway.yaml';
-
-type Action<O> = (options: O, io: Io) => Promise<ExitCode>;
-/** Wraps the action of a command for commander; what comes before the options are the arguments of the command. */
-type Run = <O extends GlobalOptions>(
-  action: Action<O>,
-  logLevel?: GlobalOptions['logLevel'],
-) => (command: Command) => Promise<void>;
 
 /**
  * Builds the command line: the one declaration that `--help` and docs/cli.md are made from. `exit` takes the code of
@@ -42,43 +36,16 @@ export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
     };
   addServe(program, run);
   addCheck(program, run);
+  addPin(program, run);
   addListing(program, run, 'tools');
   addListing(program, run, 'prompts');
   addListing(program, run, 'resources');
   addCall(program, run);
   addStdio(program, run);
   addKeys(program, run);
+  addImport(program, run);
+  addConnect(program, run);
   return program;
-}
-
-/** The options that every command takes, before its name or after it. */
-function withGlobals(program: Command): Command {
-  return program
-    .addOption(
-      new Option('-c, --config <file>', 'configuration file').default(DEFAULT_CONFIG).env('PATCHBAY_CONFIG'),
-    )
-    .addOption(
-      new Option('--host <host>', 'address to listen on, instead of the configured one').env('PATCHBAY_HOST'),
-    )
-    .addOption(
-      new Option('--port <port>', 'port to listen on, instead of the configured one; 0 takes a free one')
-        .env('PATCHBAY_PORT')
-        .argParser(portOf),
-    )
-    .addOption(
-      new Option(
-        '--log-level <level>',
-        'least severe level to log to stderr; default: info for serve, warn for all others',
-      ).choices(LOG_LEVELS),
-    );
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
-    throw new InvalidArgumentError('A port is a number from 0 to 65535.');
-  }
-  return port;
 }
 
 function addServe(program: Command, run: Run): void {
@@ -121,9 +88,16 @@ function addCheck(program: Command, run: Run): void {
     .summary('try the configuration and show what it leads to')
     .description(
       'Reads the configuration, connects to every upstream without opening a port, and prints their state, the ' +
-        'merged catalog, and everything odd in it. Fails where an upstream that is not optional is not ready, or where ' +
-        'a finding is an error.',
+        'merged catalog, everything odd in what the servers say of themselves, and how that differs from what is ' +
+        'approved in patchbay.lock.json. Fails where an upstream that is not optional is not ready, or where a finding ' +
+        'is an error.',
     )
+    .addOption(
+      new Option('--fail-on <severity>', 'the least grave findings to fail on')
+        .choices(['warning', 'error'])
+        .default('error'),
+    )
+    .option('--notices', 'show every notice, instead of how many there are')
     .option('--json', 'print the report as JSON, mistakes in the configuration too')
     .option('--strict-names', 'show the strict form of each name beside the dotted one')
     .option(
@@ -135,8 +109,33 @@ function addCheck(program: Command, run: Run): void {
       examples(
         'patchbay check -c team.yaml',
         'patchbay check --json | jq .findings',
+        'patchbay check --fail-on warning',
         'patchbay check -c new.yaml --against team.yaml',
       ),
+    )
+    .action((_: unknown, command: Command) => start(command));
+}
+
+function addPin(program: Command, run: Run): void {
+  const start = run<PinOptions>(pin);
+  program
+    .command('pin')
+    .summary('approve what the servers offer')
+    .description(
+      'Connects to every upstream and compares its tools, prompts and resource templates with patchbay.lock.json beside ' +
+        'the configuration. Where there is no such file it is written, with all there is. Where there is one, what ' +
+        'differs is printed, and written only for what --approve names. Fails where a difference is left.',
+    )
+    .addOption(
+      new Option(
+        '--approve <name...>',
+        'approve these as they are now, or that they are gone: <server>.<name>, with * and ? as in rules',
+      ),
+    )
+    .option('--json', 'print what was done and what differs as JSON')
+    .addHelpText(
+      'after',
+      examples('patchbay pin', 'patchbay pin --approve files.read_file', "patchbay pin --approve 'files.*'"),
     )
     .action((_: unknown, command: Command) => start(command));
 }
@@ -239,10 +238,6 @@ function listOf(text: string): readonly string[] {
     throw new InvalidArgumentError('Give names with commas between.');
   }
   return entries;
-}
-
-function examples(...lines: readonly string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
 }
 
 /** Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage or configuration. */

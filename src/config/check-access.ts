@@ -80,7 +80,9 @@ export function checkCredentials(
   const { type, ...given } = upstream.credentials;
   const path = ['upstreams', upstream.id, 'credentials'];
   const { needs, may } = KEYS[type];
-  for (const key of needs.filter((each) => given[each] === undefined)) {
+  // One that is off may hold variables that are not set, whose keys look as if they were not there.
+  const missing = upstream.enabled ? needs.filter((each) => given[each] === undefined) : [];
+  for (const key of missing) {
     report(path, `"type: ${type}" needs "${key}"`);
   }
   for (const key of Object.keys(given) as CredentialKey[]) {
@@ -88,7 +90,8 @@ export function checkCredentials(
       report([...path, key], `"type: ${type}" does not use this`);
     }
   }
-  if (may.includes('issuer') && (given.issuer === undefined) === (given.tokenUrl === undefined)) {
+  const [issuer, tokenUrl] = [given.issuer !== undefined, given.tokenUrl !== undefined];
+  if (may.includes('issuer') && issuer === tokenUrl && (issuer || upstream.enabled)) {
     report(path, `"type: ${type}" needs either "issuer" or "tokenUrl"`);
   }
   if (type === 'tokenExchange' && mode !== 'jwt') {

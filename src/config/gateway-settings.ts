@@ -95,6 +95,21 @@ export const changes = section(
   { debounce: duration('50ms', 'Changes that come within this time of each other make one notice.') },
 );
 
+export const pins = section(
+  {
+    default: {},
+    description:
+      'What is approved of what the servers say of themselves: `patchbay pin` writes it to `patchbay.lock.json` beside this file.',
+  },
+  {
+    onChange: oneOf(['warn', 'allow'], {
+      default: 'warn',
+      description:
+        'When a definition is not the approved one. `warn`: logged once and counted in `/readyz`. `allow`: nothing is said. Without a lock file nothing is ever said.',
+    }),
+  },
+);
+
 export const sessions = section(
   { default: {}, description: 'Sessions of clients that speak 2025-11-25 or earlier.' },
   {

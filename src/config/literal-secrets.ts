@@ -24,7 +24,7 @@ export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly 
         .filter(([name]) => SECRET_NAME.test(name))
         .map(([, value]) => value);
     }
-    const query = [...new URL(upstream.url).searchParams.values()];
+    const query = [...(addressOf(upstream)?.searchParams.values() ?? [])];
     return [
       ...Object.values(upstream.headers).flatMap((value) => [value, ...value.split(' ').slice(1)]),
       ...query,
@@ -75,7 +75,7 @@ function ofProgram(
 }
 
 function ofServer(upstream: Http, interpolated: ReadonlySet<string>): readonly string[] {
-  const { pathname, searchParams } = new URL(upstream.url);
+  const { pathname = '', searchParams = new URLSearchParams() } = addressOf(upstream) ?? {};
   const headers = Object.entries(upstream.headers).flatMap(([name, value]) => {
     const parts = withParts(value);
     return isTelling(name) ? parts : parts.filter((part) => interpolated.has(part));
@@ -85,6 +85,11 @@ function ofServer(upstream: Http, interpolated: ReadonlySet<string>): readonly s
   );
   const path = pathname.split('/').filter((segment) => interpolated.has(segment));
   return [...headers, ...query, ...path, ...ownCredentials(upstream)];
+}
+
+/** Undefined where a variable is not set: then the upstream is off, and its URL is not one yet. */
+function addressOf({ url }: Http): URL | undefined {
+  return URL.canParse(url) ? new URL(url) : undefined;
 }
 
 function ownCredentials({ credentials }: Http): readonly string[] {

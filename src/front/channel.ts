@@ -46,7 +46,7 @@ export function modernContext(
     capabilities: isObject(capabilities) ? capabilities : {},
     logLevel: stringAt(meta, META.logLevel),
   };
-  return { ...common(front, standing, client, version, way), headers, session: undefined };
+  return contextOf(front, standing, { client, version, way, headers, session: undefined });
 }
 
 /** What the client of an `initialize` said of itself, for its session, and the answer as JSON text. */
@@ -77,11 +77,13 @@ export async function answerInSession(
   const done = beginCall(session, message.id, cancelling);
   const way: Way = { signal, say };
   const client: ClientFace = { ...session, logLevel: live.logLevel };
-  const context: RequestContext = {
-    ...common(front, standing, client, session.version, way),
+  const context = contextOf(front, standing, {
+    client,
+    version: session.version,
+    way,
     headers: undefined,
     session: faceOf(session, say, front.regime().settings.questions.ttl),
-  };
+  });
   try {
     return { reply: await front.relay.handle(message, context), cancelled: signal.aborted };
   } finally {
@@ -160,13 +162,17 @@ function hereOf(front: FrontOptions, standing: Standing): Standing {
   return here;
 }
 
-function common(
+interface Asked extends Pick<RequestContext, 'client' | 'headers' | 'session'> {
+  readonly version: string;
+  readonly way: Way;
+}
+
+function contextOf(
   front: FrontOptions,
   standing: Standing,
-  client: ClientFace,
-  version: string,
-  { signal, say }: Way,
-) {
+  { client, version, way, headers, session }: Asked,
+): RequestContext {
+  const { signal, say } = way;
   const here = hereOf(front, standing);
   const { principal, access, entrance, log } = here;
   return {
@@ -179,6 +185,8 @@ function common(
     client,
     catalog: front.catalog(principal),
     signal,
+    headers,
+    session,
     notify: (notice: RpcNotification) => {
       if (!signal.aborted) {
         say(JSON.stringify(notice));

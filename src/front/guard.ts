@@ -117,11 +117,38 @@ function splitPort(host: string): { readonly name: string; readonly port: string
   return { name: match?.[1] ?? '', port: match?.[2] ?? '80' };
 }
 
+export interface Forms {
+  readonly json: boolean;
+  readonly sse: boolean;
+}
+
+const ANY: Forms = { json: true, sse: true };
+
+/** Forms by the text of the header: clients send the same few again and again. */
+const knownForms = new Map<string, Forms>();
+const MOST_KNOWN = 64;
+const LONGEST_KNOWN = 256;
+
 /** What a client may be answered with, by its Accept header; absent means anything (RFC 9110, 12.5.1). */
-export function acceptedForms(accept: string | undefined): { readonly json: boolean; readonly sse: boolean } {
+export function acceptedForms(accept: string | undefined): Forms {
   if (accept === undefined) {
-    return { json: true, sse: true };
+    return ANY;
   }
+  const known = knownForms.get(accept);
+  if (known !== undefined) {
+    return known;
+  }
+  const forms = readForms(accept);
+  if (accept.length <= LONGEST_KNOWN) {
+    if (knownForms.size >= MOST_KNOWN) {
+      knownForms.clear();
+    }
+    knownForms.set(accept, forms);
+  }
+  return forms;
+}
+
+function readForms(accept: string): Forms {
   const types = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '');
   const any = types.includes('*/*');
   return {

@@ -6,13 +6,14 @@ import type { Settings } from '../config/settings.ts';
 /** When a client that was sent away for want of room may come again, in ms. */
 const RETRY_MS = 1_000;
 
+type Taken = (fault: Error | null, bytes?: Buffer) => void;
+
 /**
  * Bodies of requests: each bounded, and bounded together from their first byte until they were answered, since each
  * connection brings one and nobody bounds connections.
  */
 export class Intake {
   readonly #limits: () => Settings['limits'];
-  readonly #held = new WeakMap<FastifyRequest, number>();
   #bytes = 0;
 
   /** `limits` is asked whenever a body comes in. */
@@ -21,48 +22,79 @@ export class Intake {
   }
 
   /**
-   * The body of a request as bytes; they count until {@link done}. Rejects with BODY_TOO_LARGE, BODIES_FULL where all
-   * together would be too many, TYPE_REFUSED for a body in a content encoding, which could unpack to anything.
+   * Hands over the body of a request as bytes; they count until {@link done}. Fails with BODY_TOO_LARGE, BODIES_FULL where
+   * all together would be too many, TYPE_REFUSED for a body in a content encoding, which could unpack to anything.
    */
-  async read(request: FastifyRequest, body: Readable): Promise<Buffer> {
-    const { maxBodyBytes, bodiesBytes } = this.#limits();
-    const coding = request.headers['content-encoding'];
-    if (coding !== undefined && coding !== 'identity') {
-      throw new GatewayError('TYPE_REFUSED', { detail: 'Content encodings are not taken.' });
-    }
-    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
-      throw new GatewayError('BODY_TOO_LARGE');
+  read(request: FastifyRequest, body: Readable, taken: Taken): void {
+    const refusal = this.#refusal(request);
+    if (refusal !== undefined) {
+      taken(refusal);
+      return;
     }
     const parts: Buffer[] = [];
-    let length = 0;
-    try {
-      // A body that is not read to its end must not take the connection with it before the refusal is said.
-      for await (const part of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        length += part.length;
-        this.#add(request, part.length);
-        if (length > maxBodyBytes) {
-          throw new GatewayError('BODY_TOO_LARGE');
-        }
-        if (this.#bytes > Math.max(bodiesBytes, maxBodyBytes)) {
-          throw new GatewayError('BODIES_FULL', { data: { retryAfterMs: RETRY_MS } });
-        }
+    let over = false;
+    const settle = (fault: Error | null, bytes?: Buffer) => {
+      over = true;
+      if (fault !== null) {
+        this.done(request);
+      }
+      taken(fault, bytes);
+    };
+    const broken = () => {
+      if (!over) {
+        // Nobody reads the answer, and it was no fault of the gateway.
+        settle(new GatewayError('CANCELLED', { cause: body.errored, logged: 'its body broke off' }));
+      }
+    };
+    body.on('data', (part: Buffer) => {
+      const excess = over ? undefined : this.#add(request, part.length);
+      if (excess !== undefined) {
+        // A body that is not read to its end must not take the connection with it before the refusal is said.
+        body.pause();
+        settle(excess);
+      } else if (!over) {
         parts.push(part);
       }
-      return Buffer.concat(parts, length);
-    } catch (thrown) {
-      this.done(request);
-      throw thrown;
+    });
+    body.on('end', () => {
+      if (!over) {
+        const [only] = parts;
+        settle(null, parts.length === 1 ? only : Buffer.concat(parts));
+      }
+    });
+    body.on('error', broken);
+    body.on('close', broken);
+    if (body.destroyed) {
+      broken();
     }
+  }
+
+  #refusal({ headers }: FastifyRequest): GatewayError | undefined {
+    const coding = headers['content-encoding'];
+    if (coding !== undefined && coding !== 'identity') {
+      return new GatewayError('TYPE_REFUSED', { detail: 'Content encodings are not taken.' });
+    }
+    return Number(headers['content-length'] ?? 0) > this.#limits().maxBodyBytes
+      ? new GatewayError('BODY_TOO_LARGE')
+      : undefined;
   }
 
   /** The request was served: what its body brought is nobody's any more. Idempotent. */
   done(request: FastifyRequest): void {
-    this.#bytes -= this.#held.get(request) ?? 0;
-    this.#held.delete(request);
+    this.#bytes -= request.heldBytes;
+    request.heldBytes = 0;
   }
 
-  #add(request: FastifyRequest, bytes: number): void {
+  /** Counts bytes that came in; returns why they are too many, where they are. */
+  #add(request: FastifyRequest, bytes: number): GatewayError | undefined {
+    const { maxBodyBytes, bodiesBytes } = this.#limits();
     this.#bytes += bytes;
-    this.#held.set(request, (this.#held.get(request) ?? 0) + bytes);
+    request.heldBytes += bytes;
+    if (request.heldBytes > maxBodyBytes) {
+      return new GatewayError('BODY_TOO_LARGE');
+    }
+    return this.#bytes > Math.max(bodiesBytes, maxBodyBytes)
+      ? new GatewayError('BODIES_FULL', { data: { retryAfterMs: RETRY_MS } })
+      : undefined;
   }
 }

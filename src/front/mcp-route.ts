@@ -21,7 +21,7 @@ export function mcpRoutes(server: FastifyInstance, front: FrontOptions): void {
   clientRoutes(server, front, '/mcp', { POST: post, GET: get, DELETE: end });
 }
 
-async function post(here: Visit): Promise<FastifyReply> {
+async function post(here: Visit): Promise<void> {
   const { request, reply } = here;
   const accepts = acceptedForms(headerOf(request.headers, 'accept'));
   if (!accepts.json && !accepts.sse) {
@@ -32,7 +32,7 @@ async function post(here: Visit): Promise<FastifyReply> {
     case 'modern-request':
       return modern(here, inbound.message, inbound.version);
     case 'modern-notification':
-      return reply.code(202).send();
+      return accepted(reply);
     case 'initialize':
       return initialize(here, inbound.message);
     case 'legacy':
@@ -44,7 +44,7 @@ async function post(here: Visit): Promise<FastifyReply> {
   }
 }
 
-async function initialize(here: Visit, message: RpcRequest): Promise<FastifyReply> {
+async function initialize(here: Visit, message: RpcRequest): Promise<void> {
   const { front, reply, standing, principal, entrance } = here;
   (await front.allowance.request(principal))();
   const { introduction, json } = greet(front, standing, message);
@@ -54,11 +54,10 @@ async function initialize(here: Visit, message: RpcRequest): Promise<FastifyRepl
   reply.headers(opened);
   const exchange = exchangeFor(here, () => streamFor({ ...here, headers: { ...here.headers, ...opened } }));
   exchange.finish({ status: 200, json });
-  return reply;
 }
 
 /** A modern request: the client's closing the response cancels it. */
-async function modern(here: Visit, message: RpcRequest, version: string): Promise<FastifyReply> {
+async function modern(here: Visit, message: RpcRequest, version: string): Promise<void> {
   const { front, reply, request, standing } = here;
   const signal = overSignal(reply.raw);
   const about = { message, version, headers: request.headers };
@@ -67,43 +66,45 @@ async function modern(here: Visit, message: RpcRequest, version: string): Promis
     try {
       await serveListen({ front, standing, context }, message, () => streamFor(here));
     } catch (thrown) {
-      return refuse(reply, toGatewayError(thrown), message.id);
+      refuse(reply, toGatewayError(thrown), message.id);
     }
-    return reply;
+    return;
   }
   const exchange = exchangeFor(here, () => streamFor(here));
   const way = { signal, say: (json: string) => exchange.say(json) };
   exchange.finish(await front.relay.handle(message, modernContext(front, standing, about, way)));
-  return reply;
 }
 
 /** A message of a session. A connection that breaks cancels nothing: the client takes the stream up again. */
-async function legacy(here: Visit, message: RpcMessage, session: Session): Promise<FastifyReply> {
+async function legacy(here: Visit, message: RpcMessage, session: Session): Promise<void> {
   const { front, reply } = here;
   if (!('method' in message)) {
     takeAnswer(session, message);
-    return reply.code(202).send();
+    return accepted(reply);
   }
   if (!('id' in message)) {
     hear(front, message, session, here.log);
-    return reply.code(202).send();
+    return accepted(reply);
   }
   const exchange = exchangeFor(here, () => resumableFor(here, session));
   const say = (json: string) => exchange.say(json);
   const answered = await answerInSession(front, here.standing, session, message, say);
   exchange.finish(answered.reply);
-  return reply;
 }
 
-async function batch(here: Visit, values: readonly unknown[], session: Session): Promise<FastifyReply> {
+async function batch(here: Visit, values: readonly unknown[], session: Session): Promise<void> {
   const { answers, serve } = batchOf(here.front, here.standing, session, values);
   if (answers === 0) {
     await serve({ say: () => false, answer: () => {} });
-    return here.reply.code(202).send();
+    return accepted(here.reply);
   }
   const exchange = exchangeFor(here, () => resumableFor(here, session), { batch: answers });
   await serve({ say: (json) => exchange.say(json), answer: (reply) => exchange.finish(reply) });
-  return here.reply;
+}
+
+/** There is nothing to say. */
+function accepted(reply: FastifyReply): void {
+  void reply.code(202).send();
 }
 
 function exchangeFor(
@@ -135,7 +136,7 @@ function sessionOf(here: Visit, id: string): Session {
 }
 
 /** The stream of a legacy session. Without a session it is refused at once: some clients would wait on it for ever. */
-function get(here: Visit): FastifyReply {
+async function get(here: Visit): Promise<void> {
   const { front, request } = here;
   const sessionId = headerOf(request.headers, HEADERS.session);
   if (sessionId === undefined) {
@@ -146,11 +147,11 @@ function get(here: Visit): FastifyReply {
   return serveGet(front, session, { ...here, lastEvent: headerOf(request.headers, HEADERS.lastEvent) });
 }
 
-function end(here: Visit): FastifyReply {
+async function end(here: Visit): Promise<void> {
   const sessionId = headerOf(here.request.headers, HEADERS.session);
   if (sessionId === undefined) {
     return notOffered(here);
   }
   endSession(here.front, sessionOf(here, sessionId));
-  return here.reply.code(204).send();
+  void here.reply.code(204).send();
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { sentCredentials } from '../access/credential.ts';
 import { MCP } from '../access/resource.ts';
 import type { FrontOptions } from './front.ts';
 import { isLoopback } from './guard.ts';
@@ -22,7 +23,7 @@ async function isOperator(front: FrontOptions, request: FastifyRequest): Promise
     return isLocal(request);
   }
   try {
-    const { groups } = await authenticate(request.raw.headersDistinct, MCP);
+    const { groups } = await authenticate(sentCredentials(request.raw.rawHeaders), MCP);
     return operators.groups.some((group) => groups.includes(group));
   } catch (thrown) {
     request.log.debug({ err: thrown }, 'somebody who is not signed in asked for the state');

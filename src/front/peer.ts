@@ -82,6 +82,10 @@ export class Peer {
     this.#endSession();
   }
 
+  get #isFull(): boolean {
+    return this.#running.size >= MOST_RUNNING;
+  }
+
   async #take(value: unknown): Promise<void> {
     if (Array.isArray(value)) {
       return this.#batch(value);
@@ -96,7 +100,7 @@ export class Peer {
 
   async #answer(message: RpcRequest): Promise<void> {
     const { front, standing, outlet, modern } = this.#options;
-    if (this.#running.size >= MOST_RUNNING) {
+    if (this.#isFull) {
       return this.refuse(new GatewayError('RATE_LIMITED'), message.id);
     }
     const session = this.#session;
@@ -165,6 +169,9 @@ export class Peer {
     const session = this.#session;
     if (session === undefined) {
       throw noBatches();
+    }
+    if (this.#isFull) {
+      throw new GatewayError('RATE_LIMITED');
     }
     const answers: string[] = [];
     await batchOf(front, standing, session, values).serve({

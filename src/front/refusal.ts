@@ -12,10 +12,10 @@ export function refusal(error: GatewayError, id: RpcId | undefined): Reply {
 }
 
 /** Answers an HTTP request with it. */
-export function refuse(reply: FastifyReply, error: GatewayError, id?: RpcId): FastifyReply {
+export function refuse(reply: FastifyReply, error: GatewayError, id?: RpcId): void {
   reply.request.log[error.row.log]({ err: error }, 'refused');
   const { status, json } = refusal(error, id);
-  return reply.code(status).headers(refusalHeaders(reply.request, error)).type('application/json').send(json);
+  void reply.code(status).headers(refusalHeaders(reply.request, error)).type('application/json').send(json);
 }
 
 /** What the headers of a refusal say of it: what to sign in with (RFC 6750, 3), and when to come again. */

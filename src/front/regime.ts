@@ -15,7 +15,8 @@ export interface Standing {
   readonly log: Log;
   /** What they asked for, and the sign-in that let them in: what is looked at again when the configuration changes. */
   readonly door: Door;
-  readonly auth: Settings['auth'];
+  /** By whose word. */
+  readonly regime: Regime;
 }
 
 /**
@@ -26,7 +27,9 @@ export class Regime {
   readonly settings: Settings;
   readonly authenticate: Authenticate;
   readonly #accessOf: Policy;
+  /** Where those stand now who were let in by others. */
   readonly #known = new WeakMap<Standing, { readonly now: Standing | undefined }>();
+  readonly #entrances = new Map<string, Entrance>();
 
   constructor(settings: Settings, authenticate: Authenticate) {
     this.settings = settings;
@@ -36,13 +39,10 @@ export class Regime {
 
   /** Throws ENDPOINT_UNKNOWN where there is nothing behind this door, or nothing that this principal may see. */
   admit(principal: Principal, door: Door, log: Log): Standing {
-    const { settings } = this;
-    const entrance = entranceTo(settings, door);
+    const entrance = this.#entranceTo(door);
     const access = this.#accessOf(principal);
     requireEntrance(entrance, access);
-    const standing = { principal, access, entrance, log, door, auth: settings.auth };
-    this.#known.set(standing, { now: standing });
-    return standing;
+    return { principal, access, entrance, log, door, regime: this };
   }
 
   /**
@@ -50,13 +50,25 @@ export class Regime {
    * nothing any more, or what they were let into is not there any more, or not for them.
    */
   now(standing: Standing): Standing | undefined {
+    if (standing.regime === this) {
+      return standing;
+    }
     const known = this.#known.get(standing) ?? { now: this.#again(standing) };
     this.#known.set(standing, known);
     return known.now;
   }
 
-  #again({ principal, auth, door, log, entrance }: Standing): Standing | undefined {
-    const same = letInStill(principal, auth, this.settings.auth);
+  /** Made once for each: only what is there has one, so there are few. */
+  #entranceTo(door: Door): Entrance {
+    // No name of an endpoint has a space in it.
+    const key = `${door.names ?? ''} ${door.name ?? ''}`;
+    const entrance = this.#entrances.get(key) ?? entranceTo(this.settings, door);
+    this.#entrances.set(key, entrance);
+    return entrance;
+  }
+
+  #again({ principal, regime, door, log, entrance }: Standing): Standing | undefined {
+    const same = letInStill(principal, regime.settings.auth, this.settings.auth);
     if (same === undefined) {
       return undefined;
     }

@@ -4,6 +4,7 @@ import type { Challenge, Refused } from '../access/challenge.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
+import { sentValues } from '../protocol/headers.ts';
 import type { FrontOptions } from './front.ts';
 import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
 import { malformedHttp, undecodablePath } from './malformed.ts';
@@ -12,12 +13,15 @@ import { metadataRoutes } from './metadata-route.ts';
 import { opsRoutes } from './ops-route.ts';
 import { refuse } from './refusal.ts';
 import type { Standing } from './regime.ts';
+import { RequestLog } from './request-log.ts';
 import { sse2024Routes } from './sse-2024-route.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** CORS headers of the answer, for responses that leave the framework's hands. */
     corsHeaders: Readonly<Record<string, string>>;
+    /** What of its body counts among all bodies that are held. */
+    heldBytes: number;
     /** Who asks and where, on the routes of clients. */
     standing: Standing;
     /** What somebody is told to do who is not let in there. */
@@ -55,6 +59,7 @@ export function createFront(front: FrontOptions): Front {
   const { settings } = front.regime();
   const server = Fastify({
     loggerInstance: log,
+    childLoggerFactory: (parent, bindings, options) => new RequestLog(() => parent.child(bindings, options)),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: settings.limits.maxBodyBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -70,18 +75,21 @@ export function createFront(front: FrontOptions): Front {
     clientErrorHandler: malformedHttp(log),
     frameworkErrors: (thrown, _request, reply) => undecodablePath(thrown, reply),
   });
-  const rule = { port: settings.listen.port };
+  const guard = new Guard(settings.listen);
   server.decorateRequest('corsHeaders');
   server.decorateRequest('standing');
+  server.decorateRequest('heldBytes', 0);
   server.decorateRequest('challenge', () => undefined);
   server.removeAllContentTypeParsers();
   // The body stays bytes: errors in it are JSON-RPC errors, not the framework's, and no key of it is filtered.
-  server.addContentTypeParser('application/json', (request: FastifyRequest, body: IncomingMessage) =>
-    front.intake.read(request, body),
+  server.addContentTypeParser('application/json', (request: FastifyRequest, body: IncomingMessage, done) =>
+    front.intake.read(request, body, done),
   );
-  server.addHook('onRequest', async (request, reply) =>
-    guard(request, reply, guardRule(front.regime().settings.listen, rule.port)),
-  );
+  server.addHook('onRequest', (request, reply, done) => {
+    if (passes(request, reply, guard.rule(front.regime().settings.listen))) {
+      done();
+    }
+  });
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = fromFastify(thrown);
     if (UNREAD.has(error.code)) {
@@ -99,8 +107,9 @@ export function createFront(front: FrontOptions): Front {
       const { host, port } = settings.listen;
       await server.listen({ host, port });
       const address = server.server.address();
-      rule.port = typeof address === 'object' && address !== null ? address.port : port;
-      return rule.port;
+      const bound = typeof address === 'object' && address !== null ? address.port : port;
+      guard.listensOn(bound);
+      return bound;
     },
     async close() {
       const closed = server.close();
@@ -113,15 +122,40 @@ export function createFront(front: FrontOptions): Front {
   };
 }
 
-function guardRule({ publicUrl, ...listen }: Settings['listen'], port: number): GuardRule {
+type Listen = Settings['listen'];
+
+/** The rule of the guard, made anew only where another configuration holds. */
+class Guard {
+  #of: Listen;
+  #rule: GuardRule;
+
+  constructor(listen: Listen) {
+    this.#of = listen;
+    this.#rule = guardRule(listen, listen.port);
+  }
+
+  /** The port that was bound, whatever the configuration says. */
+  listensOn(port: number): void {
+    this.#rule = guardRule(this.#of, port);
+  }
+
+  rule(listen: Listen): GuardRule {
+    if (listen !== this.#of) {
+      this.#of = listen;
+      this.#rule = guardRule(listen, this.#rule.port);
+    }
+    return this.#rule;
+  }
+}
+
+function guardRule({ publicUrl, ...listen }: Listen, port: number): GuardRule {
   return { ...listen, publicUrl, port };
 }
 
-/** Host and Origin first, then preflight, before any work and before sign-in. */
-function guard(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): FastifyReply | undefined {
+/** Host and Origin first, then preflight, before any work and before sign-in. False: it is answered. */
+function passes(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): boolean {
   // Node takes the first of several Host headers; a proxy before it may have taken another (RFC 9112, 3.2).
-  const { host } = request.raw.headersDistinct;
-  const ambiguous = host !== undefined && host.length > 1;
+  const ambiguous = sentValues(request.raw.rawHeaders, 'host').length > 1;
   const { refusal, headers } = judgeRequest(
     ambiguous ? { ...request.headers, host: undefined } : request.headers,
     rule,
@@ -129,16 +163,18 @@ function guard(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): F
   request.corsHeaders = headers;
   reply.headers(headers);
   if (refusal !== undefined) {
-    return refuse(reply, refusal);
+    refuse(reply, refusal);
+    return false;
   }
   if (request.method === 'OPTIONS') {
-    return reply
+    void reply
       .code(204)
       .headers(preflightHeaders(request.headers))
       .header('allow', 'POST, GET, DELETE, OPTIONS')
       .send();
+    return false;
   }
-  return undefined;
+  return true;
 }
 
 /** The framework's own refusals, translated once. */

@@ -30,11 +30,12 @@ export function replaysOf({ version, live }: Session, { regime, streams }: Front
  * event that this session does not know, for instance from before a restart, begins a new one as well. A stream that is
  * over and was read to its end is answered 204: the one answer that stops a client from coming back (WHATWG HTML, 9.2).
  */
-export function serveGet(front: FrontOptions, session: Session, request: StreamRequest): FastifyReply {
+export function serveGet(front: FrontOptions, session: Session, request: StreamRequest): void {
   const { lastEvent, reply, standing } = request;
   const found = lastEvent === undefined ? undefined : session.live.replays?.find(lastEvent);
   if (found?.stream.overAfter(found.number) === true) {
-    return reply.code(204).send();
+    void reply.code(204).send();
+    return;
   }
   front.streams.reserve(standing.principal);
   const connection = openStream(reply, request.headers, front, standing.log);
@@ -50,7 +51,6 @@ export function serveGet(front: FrontOptions, session: Session, request: StreamR
   } else {
     found.stream.resume(connection, found.number);
   }
-  return reply;
 }
 
 /** A new stream for what belongs to no request. The broken ones that nobody has come back for are over then. */

@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Principal } from '../access/principal.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
@@ -14,6 +15,9 @@ const PURPOSE = 'session';
 /** Longest declarations kept inside an id: it travels in a header of every request. */
 const LONGEST_CAPABILITIES = 2_048;
 const LONGEST_LABEL = 80;
+/** For what opened ids hold, in bytes, and what one takes besides its text and what that says; in round figures. */
+const OPENED_BYTES = 8 * 1024 * 1024;
+const COST_OF_ONE = 500;
 /** So many times as many ended ids are remembered as sessions are held: whoever opens and ends them in a loop fills nothing. */
 const ENDED_PER_SESSION = 10;
 
@@ -68,6 +72,11 @@ export class Sessions {
   readonly #sealer: Sealer;
   readonly #settings: () => Settings['sessions'];
   readonly #live = new Map<string, Live>();
+  /** What ids hold that were opened before: a session names its own with every request. */
+  readonly #opened = new LRUCache<string, JsonObject>({
+    maxSize: OPENED_BYTES,
+    sizeCalculation: (_content, id) => COST_OF_ONE + 3 * id.length,
+  });
   /** Ended by DELETE, with the time from which the id would be expired anyway. */
   readonly #ended = new Map<string, number>();
 
@@ -109,7 +118,7 @@ export class Sessions {
 
   /** The session of an id, or undefined where it is forged, ended, expired, or belongs to somebody or somewhere else. */
   open(id: string, principal: Principal, entrance: string): Session | undefined {
-    const content = this.#sealer.open(PURPOSE, id);
+    const content = this.#contentOf(id);
     const { sid, version, expires, capabilities } = content ?? {};
     if (
       content === undefined ||
@@ -132,6 +141,18 @@ export class Sessions {
       capabilities: isObject(capabilities) ? capabilities : {},
       live: this.#touch(sid),
     };
+  }
+
+  #contentOf(id: string): JsonObject | undefined {
+    const known = this.#opened.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const content = this.#sealer.open(PURPOSE, id);
+    if (content !== undefined) {
+      this.#opened.set(id, content);
+    }
+    return content;
   }
 
   /** Ends a session: its streams close, its calls are cancelled, its id, if it has one, is refused from now on. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../base/errors.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
@@ -30,7 +30,7 @@ export function sse2024Routes(server: FastifyInstance, front: FrontOptions): voi
   }
 }
 
-function open(clients: Map<string, Client>, here: Visit): FastifyReply {
+async function open(clients: Map<string, Client>, here: Visit): Promise<void> {
   const { front, request, reply, standing, principal, entrance, log } = here;
   requireEventStream(request.headers);
   front.streams.reserve(principal);
@@ -46,10 +46,9 @@ function open(clients: Map<string, Client>, here: Visit): FastifyReply {
     peer.close();
   });
   stream.nameEndpoint(addressOf(request.url, id, front.regime().settings.listen.publicUrl));
-  return reply;
 }
 
-async function post(clients: Map<string, Client>, here: Visit): Promise<FastifyReply> {
+async function post(clients: Map<string, Client>, here: Visit): Promise<void> {
   const { request, reply, principal, entrance } = here;
   const { sessionId } = request.query;
   if (sessionId === undefined) {
@@ -63,7 +62,6 @@ async function post(clients: Map<string, Client>, here: Visit): Promise<FastifyR
   const served = client.peer.take(bodyOf(here));
   void reply.code(202).send();
   await served;
-  return reply;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { MCP } from '../access/resource.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { asLine } from '../base/json.ts';
 import { createLineReader, type LineSink } from '../base/line-reader.ts';
 import { pause } from '../base/time.ts';
 import { isRpcId, type RpcId } from '../protocol/json-rpc.ts';
@@ -144,7 +145,7 @@ class Pipe implements Outlet {
 
   send(json: string): boolean {
     if (this.#open) {
-      this.#backlog.write(`${json}\n`);
+      this.#backlog.write(asLine(json));
       if (!this.#backlog.caughtUp) {
         this.#events.full();
       }

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { challengeOf } from '../access/challenge.ts';
-import { type Endpoint, endpointOf, metadataUrl } from '../access/resource.ts';
+import { sentCredentials } from '../access/credential.ts';
+import type { Principal } from '../access/principal.ts';
+import { endpointOf, metadataUrl } from '../access/resource.ts';
 import { GatewayError } from '../base/errors.ts';
 import { doorOf, type EndpointRoute } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
@@ -21,13 +23,17 @@ export interface Visit extends Pick<Standing, 'principal' | 'entrance' | 'log'> 
   readonly allow: string;
 }
 
-type Serve = (here: Visit) => FastifyReply | Promise<FastifyReply>;
+/** Answers, or takes the response out of the framework's hands, before it is done. */
+type Serve = (here: Visit) => Promise<void>;
 
 interface Served {
   readonly POST: Serve;
   readonly GET: Serve;
   readonly DELETE?: Serve;
 }
+
+/** The reason of every abort, made once: nobody reads it. */
+const GONE = new DOMException('The client has gone.', 'AbortError');
 
 const METHODS = ['POST', 'GET', 'DELETE', 'HEAD', 'PUT', 'PATCH'] as const satisfies readonly HTTPMethods[];
 
@@ -49,20 +55,31 @@ export function clientRoutes(
       server.route<EndpointRoute>({
         method,
         url,
-        onRequest: async (request) => {
+        onRequest: (request, _reply, done) => {
           const endpoint = endpointOf(path, request.params.name);
           if (endpoint === undefined) {
             throw new GatewayError('ENDPOINT_UNKNOWN');
           }
           request.challenge = (error) =>
             challengeOf(error, front.regime().settings.auth, metadataUrl(front.base(), endpoint));
-          request.standing = await standingOf(front, request, endpoint);
+          const regime = front.regime();
+          const admit = (principal: Principal) => {
+            request.standing = regime.admit(principal, doorOf(request), request.log);
+          };
+          // What there is, is not for strangers to know: whatever sign-in refuses comes before ENDPOINT_UNKNOWN.
+          const principal = regime.authenticate(sentCredentials(request.raw.rawHeaders), endpoint);
+          if (principal instanceof Promise) {
+            principal.then(admit).then(() => done(), done);
+          } else {
+            admit(principal);
+            done();
+          }
         },
         handler: async (request, reply) => {
           const { standing, corsHeaders: headers } = request;
           const { principal, entrance, log } = standing;
           try {
-            return await serve({ standing, principal, entrance, log, front, request, reply, headers, allow });
+            await serve({ standing, principal, entrance, log, front, request, reply, headers, allow });
           } finally {
             front.intake.done(request);
           }
@@ -72,21 +89,10 @@ export function clientRoutes(
   }
 }
 
-/** Rejects with whatever sign-in refuses, then with ENDPOINT_UNKNOWN: what there is, is not for strangers to know. */
-async function standingOf(
-  front: FrontOptions,
-  request: FastifyRequest<EndpointRoute>,
-  endpoint: Endpoint,
-): Promise<Standing> {
-  const regime = front.regime();
-  const principal = await regime.authenticate(request.raw.headersDistinct, endpoint);
-  return regime.admit(principal, doorOf(request), request.log);
-}
-
 /** Answers 405. */
-export function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'>): FastifyReply {
+export async function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'>): Promise<void> {
   reply.header('allow', allow);
-  return refuse(reply, new GatewayError('HTTP_METHOD_REFUSED'));
+  refuse(reply, new GatewayError('HTTP_METHOD_REFUSED'));
 }
 
 /** The JSON value of a body; throws TYPE_REFUSED where there is none, and as {@link parseJson}. */
@@ -97,12 +103,16 @@ export function bodyOf({ front, request }: Pick<Visit, 'front' | 'request'>): un
   return parseJson(request.body.toString('utf8'), front.regime().settings.limits.maxBodyBytes);
 }
 
-/** Aborts when the connection of a response is over; at once where it is over already. */
+/** Aborts when the connection of a response is over before all of it was said; at once where it is over already. */
 export function overSignal(response: ServerResponse): AbortSignal {
   const over = new AbortController();
   if (response.destroyed) {
-    over.abort();
+    over.abort(GONE);
   }
-  response.on('close', () => over.abort());
+  response.on('close', () => {
+    if (!response.writableFinished) {
+      over.abort(GONE);
+    }
+  });
   return over.signal;
 }

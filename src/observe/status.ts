@@ -56,6 +56,8 @@ export interface ReadinessInput {
   /** Not needed for readiness, by configuration. */
   readonly optional: (upstream: string) => boolean;
   readonly catalog: Catalog;
+  /** How the upstreams differ from what is approved. */
+  readonly pinned: readonly { readonly upstream: string }[];
 }
 
 /**
@@ -63,7 +65,8 @@ export interface ReadinessInput {
  * upstream has nothing to wait for, and neither has one that single users sign in to: what becomes of that is theirs.
  */
 export function readiness(input: ReadinessInput): Readiness {
-  const { statuses, catalog } = input;
+  const { statuses, catalog, pinned } = input;
+  const findings = [...catalog.findings, ...pinned];
   const on = [...statuses].filter(([, status]) => status.state !== 'off');
   const needed = on.filter(([id]) => !input.optional(id));
   const unread = (id: string, status: UpstreamStatus) =>
@@ -74,7 +77,7 @@ export function readiness(input: ReadinessInput): Readiness {
     on.length === 0 || on.some(([id, status]) => status.own || status.state === 'idle' || isRead(id));
   const whole = needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
   const upstreams = Object.fromEntries(
-    [...statuses].map(([id, status]) => [id, report(id, status, catalog)]),
+    [...statuses].map(([id, status]) => [id, report(id, status, catalog, countOf(findings, id))]),
   );
   const status = starting ? 'starting' : whole && read ? 'ready' : 'degraded';
   return { status, ready: (!starting || input.served) && read, config: input.config, upstreams };
@@ -94,7 +97,11 @@ function stateOf(id: string, status: UpstreamStatus, catalog: Catalog): Upstream
   return part === undefined ? 'connecting' : part.stale ? 'stale' : 'ready';
 }
 
-function report(id: string, status: UpstreamStatus, catalog: Catalog): UpstreamReport {
+function countOf(findings: ReadinessInput['pinned'], id: string): number {
+  return findings.filter(({ upstream }) => upstream === id).length;
+}
+
+function report(id: string, status: UpstreamStatus, catalog: Catalog, findings: number): UpstreamReport {
   const lists = catalog.parts.get(id)?.lists ?? {};
   const count = (kind: Kind) => lists[kind]?.items.length ?? 0;
   const bytes = KINDS.reduce((sum, kind) => sum + sizeOf(lists[kind]?.items), 0);
@@ -108,7 +115,7 @@ function report(id: string, status: UpstreamStatus, catalog: Catalog): UpstreamR
     bytes,
     since: new Date(status.since).toISOString(),
     ...(status.lastError === undefined ? {} : { lastError: status.lastError }),
-    findings: catalog.findings.filter((finding) => finding.upstream === id).length,
+    findings,
   };
 }
 

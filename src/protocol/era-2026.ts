@@ -58,13 +58,12 @@ export function era2026(version: string): EraCodec {
       const hinted = CACHEABLE.has(method) && resultType === 'complete';
       // A task of the old kind has an id that this client was never given, and could not use.
       const meta = without(isObject(result['_meta']) ? result['_meta'] : {}, META.relatedTask);
-      return {
-        // Members of these names are hints in cacheable results only; a task has a `ttlMs` of its own.
-        ...(CACHEABLE.has(method) && !hinted ? without(result, 'ttlMs', 'cacheScope') : result),
-        resultType,
-        ...(hinted ? hintMembers(extras.hints) : {}),
-        _meta: { ...meta, [META.serverInfo]: extras.serverInfo },
-      };
+      // Members of these names are hints in cacheable results only; a task has a `ttlMs` of its own.
+      const plain = CACHEABLE.has(method) && !hinted ? without(result, 'ttlMs', 'cacheScope') : result;
+      const _meta = { ...meta, [META.serverInfo]: extras.serverInfo };
+      return hinted
+        ? { ...plain, resultType, ...hintMembers(extras.hints), _meta }
+        : { ...plain, resultType, _meta };
     },
 
     encodeError(error, uri) {

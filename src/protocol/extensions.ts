@@ -19,9 +19,11 @@ export function hasExtension(capabilities: unknown, id: string): boolean {
 
 /** What a client's declaration becomes towards one server: only what that server declared too can be negotiated. */
 export function negotiated(client: unknown, server: unknown): JsonObject {
-  const members = Object.entries(extensionsOf(client)).filter(
-    ([id]) => id === APPS || hasExtension(server, id),
-  );
+  const declared = objectAt(client, 'extensions');
+  if (declared === undefined) {
+    return {};
+  }
+  const members = Object.entries(declared).filter(([id]) => id === APPS || hasExtension(server, id));
   return members.length === 0 ? {} : { extensions: Object.fromEntries(members) };
 }
 

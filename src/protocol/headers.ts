@@ -55,6 +55,21 @@ export function standardHeaders(method: string, params: JsonObject | undefined):
 /** Headers by lower-case name, as Node gives them. */
 export type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
 
+/**
+ * Every value of one header as it was sent, none joined and none dropped. `raw`: names and values in turn, as Node has
+ * them; `name` in lower case.
+ */
+export function sentValues(raw: readonly string[], name: string): readonly string[] {
+  const values: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [sent = '', value = ''] = [raw[at], raw[at + 1]];
+    if (sent.length === name.length && sent.toLowerCase() === name) {
+      values.push(value);
+    }
+  }
+  return values;
+}
+
 /** One header's value. A header sent several times has no single value, and none is picked. */
 export function headerOf(headers: HeaderMap, name: string): string | undefined {
   const value = headers[name];

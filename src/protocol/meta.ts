@@ -33,7 +33,7 @@ export function metaOf(params: JsonObject | undefined): JsonObject {
  */
 export function withHopMeta(params: JsonObject | undefined, own: JsonObject): JsonObject | undefined {
   const given = isObject(params?.['_meta']) ? params['_meta'] : undefined;
-  const meta = { ...without(given ?? {}, ...HOP_KEYS), ...own };
+  const meta = given === undefined ? own : { ...without(given, ...HOP_KEYS), ...own };
   if (Object.keys(meta).length === 0) {
     return params === undefined || given === undefined ? params : without(params, '_meta');
   }

@@ -10,7 +10,7 @@ import type { EraCodec } from '../protocol/era-codec.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
-import type { Question } from '../upstream/calls.ts';
+import type { Question } from '../upstream/call.ts';
 
 /** What the client is, as it says itself: labels and declarations, never a reason to trust it. */
 export interface ClientFace {

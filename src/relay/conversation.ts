@@ -6,7 +6,7 @@ import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { logLevelReaches } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { CONVERSABLE, ofTask, type TaskNames } from '../protocol/questions.ts';
-import type { CallOptions } from '../upstream/calls.ts';
+import type { CallOptions } from '../upstream/call.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import { awaitTask } from './await-task.ts';
 import type { RequestContext } from './context.ts';
@@ -53,7 +53,7 @@ export class Conversation {
   }
 
   /** `params` name the item as the upstream knows it. Resolves with a final result or, for modern clients, with `input_required`. */
-  async run(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+  run(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
     const { era } = context.codec;
     if (era === 'legacy' && (CONVERSABLE.has(target.method) || target.method === 'tasks/result')) {
       return this.#legacy(target, params, context);
@@ -73,7 +73,8 @@ export class Conversation {
 
   async #modern(target: Target, given: JsonObject, context: RequestContext): Promise<JsonObject> {
     const { states, parked, fleet } = this.#options;
-    const { requestState, ...params } = given;
+    const { requestState } = given;
+    const params = without(given, 'requestState');
     const subject = { upstream: target.upstream, method: target.method, params };
     const attached = {
       context,

@@ -37,7 +37,8 @@ export class Forward {
   async callTool(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
     const { lookup } = this.#options;
     const name = requiredString(params, 'name');
-    const entry = await lookup.entry('tools', name, context);
+    const found = lookup.entry('tools', name, context);
+    const entry = found instanceof Promise ? await found : found;
     const send = (tool: Entry) => {
       const headers = this.#checkedHeaders(tool, params, context);
       const asTask = this.#needsTask(tool, context);
@@ -206,14 +207,22 @@ export class Forward {
 
   /** The result with its URIs as this client knows them; each is remembered as given to this principal. */
   #exposed(result: JsonObject, upstream: string, context: RequestContext): JsonObject {
+    let expose: ((uri: string) => string) | undefined;
+    return withExposedUris(result, (uri) => {
+      expose ??= this.#exposer(upstream, context);
+      return expose(uri);
+    });
+  }
+
+  /** For the URIs of one result. */
+  #exposer(upstream: string, context: RequestContext): (uri: string) => string {
     const view = viewFor(context);
     const work = workForOneResult();
-    const expose = (uri: string) => {
+    return onceEach(upstream, (uri) => {
       const exposed = view.exposeUri(upstream, uri, work);
       this.#options.seen.note(context.principal, exposed, { upstream, uri });
       return exposed;
-    };
-    return withExposedUris(result, onceEach(upstream, expose));
+    });
   }
 }
 

@@ -37,12 +37,15 @@ export class Lookup {
    * The tool or prompt of that name. One that is not there may belong to a server that is still starting, or may have
    * appeared since the last list: its likely owner is waited for, and asked once, before the answer.
    * Throws NAME_UNKNOWN, UPSTREAM_DOWN where the likely owner was never reached, so nobody knows, whatever kept its list
-   * from this client, or SCOPE_INSUFFICIENT.
+   * from this client, or SCOPE_INSUFFICIENT. Nothing is promised where it is there.
    */
-  async entry(kind: 'tools' | 'prompts', name: string, context: RequestContext): Promise<Entry> {
-    const entry = viewFor(context).find(kind, name) ?? (await this.#late(kind, name, context));
-    requireScopes(entry, context);
-    return entry;
+  entry(kind: 'tools' | 'prompts', name: string, context: RequestContext): Entry | Promise<Entry> {
+    const found = viewFor(context).find(kind, name);
+    const judged = (entry: Entry) => {
+      requireScopes(entry, context);
+      return entry;
+    };
+    return found === undefined ? this.#late(kind, name, context).then(judged) : judged(found);
   }
 
   /** The tool as its server describes it now, found anew and judged anew. It stays as it was where it is gone. */

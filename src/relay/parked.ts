@@ -5,7 +5,7 @@ import { after } from '../base/time.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { asModernQuestion, missingFor } from '../protocol/questions.ts';
-import type { Question } from '../upstream/calls.ts';
+import type { Question } from '../upstream/call.ts';
 import type { RequestContext } from './context.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
 

@@ -77,7 +77,8 @@ export class Relay {
     const context = { ...given, notify: (notice: RpcNotification) => thinner.notify(notice) };
     let leave = () => {};
     try {
-      leave = await this.#options.allowance.request(context.principal);
+      const place = this.#options.allowance.request(context.principal);
+      leave = place instanceof Promise ? await place : place;
       return { status: 200, json: await this.#answer(message, context) };
     } catch (thrown) {
       return this.#failed(message, thrown, context);

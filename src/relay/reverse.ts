@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { hasExtension, negotiated, TASKS } from '../protocol/extensions.ts';
 import { type Asked, asLegacyQuestion, carried, missingFor } from '../protocol/questions.ts';
-import type { Question } from '../upstream/calls.ts';
+import type { Question } from '../upstream/call.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import type { Party } from '../upstream/party.ts';
 import type { Caller, RequestContext, SessionFace } from './context.ts';
@@ -34,9 +34,10 @@ export function ownPartyOf(
 /** A legacy client knows no tasks, but the gateway awaits them for it (see await-task.ts). */
 function extensionsFor({ codec, client }: Caller, server: JsonObject): JsonObject {
   const { extensions } = negotiated(client.capabilities, server);
-  const tasks = codec.era === 'legacy' && hasExtension(server, TASKS) ? { [TASKS]: {} } : {};
-  const all = { ...(isObject(extensions) ? extensions : {}), ...tasks };
-  return Object.keys(all).length === 0 ? {} : { extensions: all };
+  if (codec.era === 'modern' || !hasExtension(server, TASKS)) {
+    return isObject(extensions) ? { extensions } : {};
+  }
+  return { extensions: { ...(isObject(extensions) ? extensions : {}), [TASKS]: {} } };
 }
 
 /**

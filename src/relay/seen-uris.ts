@@ -95,13 +95,15 @@ function mapMember(value: JsonObject, key: string, map: (member: unknown) => unk
   if (!Array.isArray(members)) {
     return value;
   }
-  let changed = false;
-  const mapped = members.map((member: unknown) => {
+  let mapped: unknown[] | undefined;
+  for (const [at, member] of members.entries()) {
     const next = map(member);
-    changed ||= next !== member;
-    return next;
-  });
-  return changed ? { ...value, [key]: mapped } : value;
+    if (next !== member) {
+      mapped ??= [...(members as readonly unknown[])];
+      mapped[at] = next;
+    }
+  }
+  return mapped === undefined ? value : { ...value, [key]: mapped };
 }
 
 function exposeBlock(block: unknown, expose: (uri: string) => string): unknown {

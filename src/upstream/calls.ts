@@ -1,60 +1,8 @@
-import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
-import type { Envelope } from '../protocol/era-codec.ts';
-import { isRpcId, type RpcId, type RpcNotification, type RpcResponse } from '../protocol/json-rpc.ts';
+import { isRpcId, type RpcId, type RpcNotification } from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
-
-export interface CallOptions {
-  readonly envelope: Envelope;
-  /** Ends the call early: the upstream is told, the caller gets CANCELLED. */
-  readonly signal?: AbortSignal | undefined;
-  /** Longest silence in ms: each progress notice starts it anew. Infinity for none. */
-  readonly timeoutMs: number;
-  /** Longest duration in ms whatever the progress. Infinity for none. */
-  readonly totalMs: number;
-  /** Ask for progress, also where the client did not: it is what extends `timeoutMs` (case C-065). */
-  readonly progress?: boolean;
-  /** The gateway's own, beside the work of the upstream. */
-  readonly aside?: boolean;
-  /** It may be made again though it may have taken effect; see relay/repeatable.ts. */
-  readonly repeatable?: boolean;
-  /** Further HTTP headers (`Mcp-Param-*`). */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Notices that belong to this call: its progress, and messages on its own stream. */
-  readonly onNotice?: (notice: RpcNotification) => void;
-  /**
-   * A question of the upstream in the middle of this call, on a connection that is this client's own. Resolves with the
-   * result for the upstream; rejects with an RpcRefusal or a GatewayError. The silence timer rests meanwhile: people
-   * are slow.
-   */
-  readonly onQuestion?: (question: Question) => Promise<JsonObject>;
-}
-
-/** A request of a server to its client: elicitation, sampling or roots. */
-export interface Question {
-  readonly method: string;
-  readonly params: JsonObject | undefined;
-  /** Aborts when the upstream takes the question back. */
-  readonly signal: AbortSignal;
-}
-
-/** One request that waits for its answer. Settled exactly once; later attempts change nothing. */
-export interface Call {
-  readonly id: number;
-  readonly method: string;
-  readonly options: CallOptions;
-  readonly answer: Promise<RpcResponse>;
-  readonly resolve: (response: RpcResponse) => void;
-  readonly reject: (reason: GatewayError) => void;
-  /** Takes note of progress; false where it does not increase, as it must (case C-060). */
-  advance(progress: number): boolean;
-  /** A question of this call is being answered. */
-  readonly held: boolean;
-  /** Lets the silence timer rest until the returned function is called; nests. */
-  hold(): () => void;
-}
+import { Call, type CallHolder, type CallOptions } from './call.ts';
 
 /** Calls given up that are remembered one by one; beyond, nobody can ever tell whose a log message is. */
 const MOST_LATE = 1_000;
@@ -70,6 +18,9 @@ export class Calls {
   /** There were more than are remembered: none of them must be taken for answered. */
   #tooManyLate = false;
   readonly #idle: (() => void)[] = [];
+  /** One timer for all deadlines: it fires no later than the first of them, and looks who is due. */
+  #looksAt = Number.POSITIVE_INFINITY;
+  #cancelLook = () => {};
 
   /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
   constructor(upstream: string, abandoned: (call: Call, why: string) => void) {
@@ -89,68 +40,50 @@ export class Calls {
   }
 
   open(method: string, options: CallOptions): Call {
-    const id = this.#nextId++;
-    const cleanups: (() => void)[] = [];
-    const { promise, resolve, reject } = deferred<RpcResponse>();
-    const settle = (act: () => void) => {
-      if (this.#open.delete(id)) {
-        for (const cleanup of cleanups) {
-          cleanup();
-        }
-        act();
+    const call = new Call(this.#nextId++, method, options, this.#holder);
+    this.#open.set(call.id, call);
+    call.watch();
+    this.#lookAt(call.dueAt);
+    return call;
+  }
+
+  readonly #holder: CallHolder = {
+    over: (call) => {
+      const open = this.#open.delete(call.id);
+      if (open) {
         this.#settled();
       }
-    };
-    const giveUp = (code: ErrorCode, why: string) =>
-      settle(() => {
-        // Log messages of a call that was given up may still come: whose the next ones are, nobody can tell any more.
-        if (options.envelope.logLevel !== undefined) {
-          this.#giveUpLogged(id);
-        }
-        this.#abandoned(call, why);
-        reject(new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) }));
-      });
-    const silence = restartable(options.timeoutMs, () =>
-      giveUp('UPSTREAM_TIMEOUT', `(no answer for ${options.timeoutMs} ms)`),
-    );
-    const total = restartable(options.totalMs, () =>
-      giveUp('UPSTREAM_TIMEOUT', `(limit: ${options.totalMs} ms in all)`),
-    );
-    cleanups.push(silence.cancel, total.cancel);
-    let last = Number.NEGATIVE_INFINITY;
-    let held = 0;
-    const call: Call = {
-      id,
-      method,
-      options,
-      answer: promise,
-      resolve: (response) => settle(() => resolve(response)),
-      reject: (reason) => settle(() => reject(reason)),
-      advance: (progress) => {
-        const increased = progress > last;
-        last = increased ? progress : last;
-        if (increased && held === 0) {
-          silence.restart();
-        }
-        return increased;
-      },
-      get held() {
-        return held > 0;
-      },
-      hold: () => {
-        held += 1;
-        silence.cancel();
-        return () => {
-          held -= 1;
-          if (held === 0 && this.#open.has(id)) {
-            silence.restart();
-          }
-        };
-      },
-    };
-    this.#open.set(id, call);
-    onAbort(options.signal, () => giveUp('CANCELLED', ''), cleanups);
-    return call;
+      return open;
+    },
+    givenUp: (call, code, why) => {
+      // Log messages of a call that was given up may still come: whose the next ones are, nobody can tell any more.
+      if (call.options.envelope.logLevel !== undefined) {
+        this.#giveUpLogged(call.id);
+      }
+      this.#abandoned(call, why);
+      return new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) });
+    },
+    due: (time) => this.#lookAt(time),
+  };
+
+  #lookAt(time: number): void {
+    if (time < this.#looksAt) {
+      this.#cancelLook();
+      this.#looksAt = time;
+      this.#cancelLook = after(Math.ceil(time - performance.now()), () => this.#look());
+    }
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#looksAt = Number.POSITIVE_INFINITY;
+    for (const call of [...this.#open.values()]) {
+      if (call.dueAt <= now) {
+        call.expire();
+      } else {
+        this.#lookAt(call.dueAt);
+      }
+    }
   }
 
   /**
@@ -222,6 +155,7 @@ export class Calls {
 
   /** Settles whatever still waits. */
   endAll(reason: GatewayError): void {
+    this.#cancelLook();
     for (const call of [...this.#open.values()]) {
       call.reject(reason);
     }
@@ -231,37 +165,4 @@ export class Calls {
 function subscriptionOf(notice: RpcNotification): RpcId | undefined {
   const id = metaOf(notice.params)[META.subscription];
   return isRpcId(id) ? id : undefined;
-}
-
-function onAbort(signal: AbortSignal | undefined, act: () => void, cleanups: (() => void)[]): void {
-  if (signal === undefined) {
-    return;
-  }
-  if (signal.aborted) {
-    act();
-    return;
-  }
-  signal.addEventListener('abort', act, { once: true });
-  cleanups.push(() => signal.removeEventListener('abort', act));
-}
-
-/** A timer that can start anew; Infinity never fires. */
-function restartable(ms: number, fire: () => void): { restart: () => void; cancel: () => void } {
-  let cancel = () => {};
-  const restart = () => {
-    cancel();
-    cancel = Number.isFinite(ms) ? after(ms, fire) : cancel;
-  };
-  restart();
-  return { restart, cancel: () => cancel() };
-}
-
-function deferred<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (reason: Error) => void = () => {};
-  const promise = new Promise<T>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }

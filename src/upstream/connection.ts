@@ -18,7 +18,8 @@ import {
 } from '../protocol/json-rpc.ts';
 import { talksMore } from '../protocol/log-level.ts';
 import type { Era } from '../protocol/model.ts';
-import { type Call, type CallOptions, Calls, type Question } from './calls.ts';
+import type { Call, CallOptions, Question } from './call.ts';
+import { Calls } from './calls.ts';
 import { Inquiries } from './inquiries.ts';
 import { scrubbed } from './scrubbed.ts';
 import type { Transport } from './transport.ts';
@@ -141,9 +142,8 @@ export class Connection {
    */
   async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
     const codec = this.#codec ?? codecFor(this.terms.version);
-    const headers = {
-      ...(codec.era === 'modern' ? { ...standardHeaders(method, params), ...options.headers } : {}),
-    };
+    const headers =
+      codec.era === 'modern' ? Object.assign(standardHeaders(method, params), options.headers) : {};
     const response = await this.exchange(method, options, headers, (id) =>
       codec.encodeParams(params, options.envelope, options.progress === true ? id : undefined),
     );
@@ -154,14 +154,14 @@ export class Connection {
   }
 
   /** One request and its response, whichever it is. For the handshake, before there are terms to write it in. */
-  async exchange(
+  exchange(
     method: string,
     options: CallOptions,
     headers: Readonly<Record<string, string>>,
     paramsFor: (id: number) => JsonObject | undefined,
   ): Promise<RpcResponse> {
     if (this.#ended !== undefined) {
-      throw this.#ended;
+      return Promise.reject(this.#ended);
     }
     const call = this.#calls.open(method, options);
     const { id, answer } = call;

@@ -36,7 +36,8 @@ const EVERYBODY = '';
 
 /** What the configuration says; a child process gets its secrets through its environment instead. */
 export function createCredentials(upstream: UpstreamSettings): Credentials {
-  if (upstream.kind !== 'http') {
+  // One that is off may hold variables that are not set.
+  if (upstream.kind !== 'http' || !upstream.enabled) {
     return fixed({});
   }
   const { type, token = '', name = '', value = `\${principal.id}` } = upstream.credentials;

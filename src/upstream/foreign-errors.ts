@@ -51,10 +51,11 @@ export function fromNetwork(thrown: unknown, { upstream, sent }: Occasion): Gate
 
 /**
  * A line that could not be written to a child. An unfinished line is no message, so nothing reached the server that it
- * could have acted on.
+ * could have acted on; only of several lines in one write the first ones may have.
  */
-export function fromPipe(thrown: unknown, upstream: string): GatewayError {
-  return new GatewayError('UPSTREAM_DOWN', { upstream, detail: 'Its process has ended.', cause: thrown });
+export function fromPipe(thrown: unknown, upstream: string, several = false): GatewayError {
+  const code = several ? 'UPSTREAM_LOST' : 'UPSTREAM_DOWN';
+  return new GatewayError(code, { upstream, detail: 'Its process has ended.', cause: thrown });
 }
 
 /** The code of a system, undici or zlib error; '' for anything else. */

@@ -67,6 +67,13 @@ export async function readText(body: Readable, maxBytes: number, upstream: strin
   return Buffer.concat(parts, length).toString('utf8');
 }
 
+/** The same of an answer, its encodings undone; what came without any needs no stream. */
+export async function readAnswer(answer: Answer, maxBytes: number, upstream: string): Promise<string> {
+  return headerOf(answer.headers, 'content-encoding') === undefined
+    ? (await answer.bytes(maxBytes)).toString('utf8')
+    : readText(decodedBody(answer, upstream), maxBytes, upstream);
+}
+
 /** A refusal's body that trickles in is not waited for. */
 const START_MS = 1_000;
 

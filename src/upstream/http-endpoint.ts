@@ -27,7 +27,7 @@ export interface Endpoint {
    * Resolves with the final answer, redirects followed; rejects like {@link exchange}, with UPSTREAM_REDIRECT, with
    * UPSTREAM_AUTH for 401 and 403, or with UPSTREAM_TOKEN before anything was sent.
    */
-  ask(ask: EndpointAsk): Promise<Answer & { readonly url: URL }>;
+  ask(ask: EndpointAsk): Promise<Answer>;
   /** Ends every connection at once. */
   destroy(): Promise<void>;
 }
@@ -75,14 +75,16 @@ export function createEndpoint(about: HttpTransportOptions): Endpoint {
     let url = ask.url ?? home;
     for (let hops = 0; ; hops += 1) {
       const headers = { ...fixed, ...ask.headers, ...signIn };
-      const path = url.pathname + url.search;
-      const answer = await exchange(pool, { ...ask, upstream: upstream.id, path, headers });
+      const answer = await exchange(pool, { ...ask, upstream: upstream.id, url, headers });
       if (!REDIRECTS.has(answer.status)) {
         if (hops > 0 && ask.url === undefined && isWorthKeeping(ask, answer)) {
           home = url;
-          log.info({ path }, 'the upstream has moved; its new address is used from now on');
+          log.info(
+            { path: url.pathname + url.search },
+            'the upstream has moved; its new address is used from now on',
+          );
         }
-        return { ...answer, url };
+        return answer;
       }
       drain(answer.body);
       url = nextUrl(answer, url, hops, upstream.id);

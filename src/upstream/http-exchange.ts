@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { GatewayError } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import { fromNetwork } from './foreign-errors.ts';
 
 export interface Ask {
   readonly upstream: string;
   readonly method: 'POST' | 'GET' | 'DELETE';
-  /** Path and query. */
-  readonly path: string;
+  readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Ends the exchange at any stage. Its reason, a GatewayError, is what the exchange then fails with. */
@@ -18,13 +17,19 @@ export interface Ask {
 }
 
 export interface Answer {
+  readonly url: URL;
   readonly status: number;
   readonly headers: HeaderMap;
   /**
-   * The body as it came, still encoded. It fails with a GatewayError; destroying it ends the exchange. Somebody has to
-   * read or destroy it, or its connection is never free again.
+   * The body as it came, still encoded, to be read as a stream. It fails with a GatewayError; destroying it ends the
+   * exchange. Somebody has to read or destroy it, or take {@link bytes} instead, or its connection is never free again.
    */
   readonly body: Readable;
+  /**
+   * The whole body as it came, without the detour of a stream. Rejects with a GatewayError: UPSTREAM_TOO_LARGE for more
+   * than `most` bytes, which ends the exchange. Either this or {@link body}, once.
+   */
+  bytes(most: number): Promise<Buffer>;
 }
 
 /**
@@ -37,22 +42,41 @@ export interface Answer {
  */
 export function exchange(pool: Dispatcher, ask: Ask): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const { path, method, headers, body } = ask;
+    const { url, method, headers, body } = ask;
     const flight = new Flight(ask, resolve, reject);
     if (flight.live) {
+      const path = url.pathname + url.search;
       pool.dispatch({ path, method, headers, body: body ?? null }, flight);
     }
   });
 }
 
-class Flight implements Dispatcher.DispatchHandler {
+/** So much of a body is taken before anybody reads it. */
+const UNREAD_BYTES = 65_536;
+
+interface Whole {
+  readonly most: number;
+  readonly resolve: (bytes: Buffer) => void;
+  readonly reject: (error: GatewayError) => void;
+}
+
+class Flight implements Dispatcher.DispatchHandler, Answer {
   readonly #ask: Ask;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: GatewayError) => void;
   #controller: Dispatcher.DispatchController | undefined;
-  #body: Readable | undefined;
   #sent = false;
+  /** It has ended, or has failed with `#error`. */
   #over = false;
+  #error: GatewayError | undefined;
+  /** 0 until the answer has begun. */
+  status = 0;
+  headers: HeaderMap = {};
+  /** What has come and was not handed to `#body`. */
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #body: Readable | undefined;
+  #whole: Whole | undefined;
 
   constructor(ask: Ask, resolve: (answer: Answer) => void, reject: (error: GatewayError) => void) {
     this.#ask = ask;
@@ -66,6 +90,23 @@ class Flight implements Dispatcher.DispatchHandler {
 
   get live(): boolean {
     return !this.#over;
+  }
+
+  get url(): URL {
+    return this.#ask.url;
+  }
+
+  get body(): Readable {
+    this.#body ??= this.#stream();
+    return this.#body;
+  }
+
+  bytes(most: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#whole = { most, resolve, reject };
+      this.#settle();
+      this.#controller?.resume();
+    });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -83,33 +124,34 @@ class Flight implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HeaderMap): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HeaderMap): void {
     if (status < 200) {
       return; // 100 and 103 only announce the answer
     }
-    const body = new Readable({
-      read: () => controller.resume(),
-      destroy: (error, done) => {
-        this.#finish();
-        controller.abort(error ?? new Error('closed by its reader'));
-        done(error);
-      },
-    });
-    // Whoever reads learns of errors by reading; a body that nobody reads any more must not end the process.
-    body.on('error', () => {});
-    this.#body = body;
-    this.#resolve({ status, headers, body });
+    this.status = status;
+    this.headers = headers;
+    this.#resolve(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#body?.push(chunk) === false) {
+    if (this.#body !== undefined) {
+      if (!this.#body.push(chunk)) {
+        controller.pause();
+      }
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    if (this.#whole === undefined && this.#length >= UNREAD_BYTES) {
       controller.pause();
     }
+    this.#settle();
   }
 
   onResponseEnd(): void {
     this.#finish();
     this.#body?.push(null);
+    this.#settle();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, thrown: Error): void {
@@ -132,15 +174,70 @@ class Flight implements Dispatcher.DispatchHandler {
       upstream: this.#ask.upstream,
       sent: this.#controller !== undefined,
     });
-    if (this.#body === undefined) {
+    this.#error = error;
+    this.#chunks = [];
+    if (this.status === 0) {
       this.#reject(error);
-    } else {
-      this.#body.destroy(error);
+    }
+    this.#body?.destroy(error);
+    this.#settle();
+  }
+
+  /** Settles whoever waits for the whole body, once it is known what comes of it. */
+  #settle(): void {
+    const whole = this.#whole;
+    if (whole === undefined) {
+      return;
+    }
+    if (this.#error !== undefined) {
+      whole.reject(this.#error);
+    } else if (this.#length > whole.most) {
+      const error = new GatewayError('UPSTREAM_TOO_LARGE', { upstream: this.#ask.upstream });
+      whole.reject(error);
+      this.#fail(error);
+      this.#controller?.abort(error);
+    } else if (this.#over) {
+      whole.resolve(this.#joined());
     }
   }
 
   #finish(): void {
     this.#over = true;
     this.#ask.signal.removeEventListener('abort', this.#aborted);
+  }
+
+  #joined(): Buffer {
+    const [only] = this.#chunks;
+    const joined =
+      only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks, this.#length);
+    this.#chunks = [];
+    return joined;
+  }
+
+  #stream(): Readable {
+    const body = new Readable({
+      read: () => this.#controller?.resume(),
+      destroy: (error, done) => {
+        if (!this.#over) {
+          this.#finish();
+          this.#controller?.abort(error ?? new Error('closed by its reader'));
+        }
+        done(error);
+      },
+    });
+    // Whoever reads learns of errors by reading; a body that nobody reads any more must not end the process.
+    body.on('error', () => {});
+    if (this.#error !== undefined) {
+      body.destroy(this.#error);
+      return body;
+    }
+    for (const chunk of this.#chunks) {
+      body.push(chunk);
+    }
+    this.#chunks = [];
+    if (this.#over) {
+      body.push(null);
+    }
+    return body;
   }
 }

@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { pause } from '../base/time.ts';
 import type { RpcId } from '../protocol/json-rpc.ts';
 import { announced, describeAnswer, judgeRefusal } from './http-answer.ts';
-import { decodedBody, drain, readStart, readText } from './http-body.ts';
+import { decodedBody, drain, readAnswer, readStart } from './http-body.ts';
 import type { Answer } from './http-exchange.ts';
 import type { Inbox } from './inbox.ts';
 import { readEvents, type StreamPosition } from './sse-reader.ts';
@@ -33,7 +33,7 @@ const MOST_RESUMES = 2;
  * Brings the answer to a request into the inbox, whichever form it has. Rejects with the GatewayError that the request
  * failed with; when it resolves, the request has its answer.
  */
-export async function readReply(answer: Answer, context: ReplyContext): Promise<void> {
+export function readReply(answer: Answer, context: ReplyContext): Promise<void> {
   const { upstream } = context;
   switch (announced(answer.status, answer.headers)) {
     case 'events':
@@ -44,15 +44,17 @@ export async function readReply(answer: Answer, context: ReplyContext): Promise<
       return readRefusal(answer, context);
     case 'nothing':
       drain(answer.body);
-      throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged: `a request got ${answer.status}` });
+      return Promise.reject(
+        new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged: `a request got ${answer.status}` }),
+      );
     case 'foreign':
-      throw await foreign(answer, upstream);
+      return foreign(answer, upstream).then((error) => Promise.reject(error));
   }
 }
 
 async function readJson(answer: Answer, context: ReplyContext): Promise<void> {
   const { upstream, maxMessageBytes, id, inbox } = context;
-  const text = await readText(decodedBody(answer, upstream), maxMessageBytes, upstream);
+  const text = await readAnswer(answer, maxMessageBytes, upstream);
   inbox.receive(text, id);
   if (inbox.waitsFor(id)) {
     const logged = describeAnswer(answer.status, answer.headers, text.slice(0, EXCERPT_BYTES));

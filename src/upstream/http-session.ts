@@ -27,10 +27,14 @@ export class HttpSession {
 
   /** What every request carries. */
   get headers(): Record<string, string> {
-    return {
-      ...(this.#agreed === undefined ? {} : { [HEADERS.version]: this.#agreed.version }),
-      ...(this.#id === undefined ? {} : { [HEADERS.session]: this.#id }),
-    };
+    const headers: Record<string, string> = {};
+    if (this.#agreed !== undefined) {
+      headers[HEADERS.version] = this.#agreed.version;
+    }
+    if (this.#id !== undefined) {
+      headers[HEADERS.session] = this.#id;
+    }
+    return headers;
   }
 
   /** Before `initialize`: neither the id nor the version of an earlier session goes with it. */

@@ -111,8 +111,6 @@ class HttpTransport implements Transport {
   /** Resolves when the request was written; whatever comes of it later goes to the inbox. */
   #call(message: RpcRequest, options: SendOptions, inbox: Inbox): Promise<void> {
     const { id } = message;
-    const control = new AbortController();
-    this.#underWay.set(id, control);
     inbox.expect(id);
     return new Promise((resolve, reject) => {
       let written = false;
@@ -120,17 +118,15 @@ class HttpTransport implements Transport {
         written = true;
         resolve();
       };
-      this.#exchange(message, options, inbox, control.signal, onSent)
-        .catch((thrown: unknown) => {
-          const error = toGatewayError(thrown);
-          if (written) {
-            inbox.fail(id, error);
-          } else {
-            inbox.forget(id);
-            reject(error);
-          }
-        })
-        .finally(() => this.#underWay.delete(id));
+      this.#exchange(message, options, inbox, onSent).catch((thrown: unknown) => {
+        const error = toGatewayError(thrown);
+        if (written) {
+          inbox.fail(id, error);
+        } else {
+          inbox.forget(id);
+          reject(error);
+        }
+      });
     });
   }
 
@@ -138,7 +134,6 @@ class HttpTransport implements Transport {
     message: RpcRequest,
     options: SendOptions,
     inbox: Inbox,
-    signal: AbortSignal,
     onSent: () => void,
   ): Promise<void> {
     const initializing = message.method === INITIALIZE;
@@ -146,11 +141,14 @@ class HttpTransport implements Transport {
       this.#session.restart();
     }
     const session = this.#session.id;
-    const answer = await this.#post(message, options, signal, onSent);
-    if (initializing) {
-      this.#session.begin(answer.status, answer.headers);
-    }
+    const control = new AbortController();
+    const { signal } = control;
+    this.#underWay.set(message.id, control);
     try {
+      const answer = await this.#post(message, options, signal, onSent);
+      if (initializing) {
+        this.#session.begin(answer.status, answer.headers);
+      }
       await readReply(answer, {
         upstream: this.#upstream.id,
         maxMessageBytes: this.#upstream.limits.maxMessageBytes,
@@ -163,6 +161,8 @@ class HttpTransport implements Transport {
     } catch (thrown) {
       this.#noteFailure(thrown, session);
       throw thrown;
+    } finally {
+      this.#underWay.delete(message.id);
     }
   }
 
@@ -290,5 +290,9 @@ class HttpTransport implements Transport {
 
 /** Header names of both origins have to meet, or one would be sent twice. */
 function lowerCased(headers: SendOptions['headers'] = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const lower: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    lower[name.toLowerCase()] = value;
+  }
+  return lower;
 }

@@ -29,15 +29,14 @@ export class Idleness {
     this.#cancel();
   }
 
-  /** Somebody uses it until the promise settles. */
-  async during<T>(use: Promise<T>): Promise<T> {
+  /** Somebody uses it until {@link end} is called. */
+  begin(): void {
     this.#users += 1;
-    try {
-      return await use;
-    } finally {
-      this.#users -= 1;
-      this.#last = Date.now();
-    }
+  }
+
+  end(): void {
+    this.#users -= 1;
+    this.#last = Date.now();
   }
 
   #wait(ms: number): void {

@@ -69,7 +69,10 @@ export class Inbox {
       this.#failDamaged(text, origin);
       return false;
     }
-    const members: readonly unknown[] = Array.isArray(read.value) ? read.value : [read.value];
+    if (!Array.isArray(read.value)) {
+      return this.#take(read.value, origin);
+    }
+    const members: readonly unknown[] = read.value;
     if (members.length > MOST_IN_BATCH) {
       this.#refuse(text, origin, `a batch of more than ${MOST_IN_BATCH} messages`);
       return false;

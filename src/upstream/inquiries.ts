@@ -9,7 +9,7 @@ import {
   type RpcResponse,
   result,
 } from '../protocol/json-rpc.ts';
-import type { Call, Question } from './calls.ts';
+import type { Call, Question } from './call.ts';
 import { createRation } from './ration.ts';
 
 /** Most questions of one connection that are being answered, answers on their way included; more are not heard. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { after } from '../base/time.ts';
-import type { CallOptions } from './calls.ts';
+import type { CallOptions } from './call.ts';
 
 export interface LaneOptions {
   readonly upstream: string;
@@ -42,18 +42,18 @@ export class Lane {
   async run<T>(owner: string, options: CallOptions, work: (watched: CallOptions) => Promise<T>): Promise<T> {
     const { onQuestion, totalMs } = options;
     const arrived = Date.now();
-    const leave = await this.#enter(owner, options);
+    const entered = this.#enter(owner, options);
+    const leave = entered instanceof Promise ? await entered : entered;
     const watched: CallOptions = {
       ...options,
       totalMs: Math.max(1, totalMs - (Date.now() - arrived)),
-      ...(onQuestion === undefined
-        ? {}
-        : {
-            onQuestion: (question) => {
+      onQuestion:
+        onQuestion === undefined
+          ? undefined
+          : (question) => {
               leave();
               return onQuestion(question);
             },
-          }),
     };
     try {
       return await work(watched);
@@ -62,13 +62,14 @@ export class Lane {
     }
   }
 
-  #enter(owner: string, { signal, timeoutMs, totalMs }: CallOptions): Promise<() => void> {
+  /** Returns how to give the place back: at once where one is free. */
+  #enter(owner: string, { signal, timeoutMs, totalMs }: CallOptions): (() => void) | Promise<() => void> {
     const { upstream, concurrency } = this.#options;
     if (signal?.aborted) {
       return Promise.reject(new GatewayError('CANCELLED', { upstream }));
     }
     if (this.#running < concurrency) {
-      return Promise.resolve(this.#take(owner));
+      return this.#take(owner);
     }
     if (!this.#hasRoomFor(owner)) {
       return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream }));

@@ -147,6 +147,10 @@ export class Link {
     this.#state.move('off');
   }
 
+  get current(): Connection | undefined {
+    return this.#connection;
+  }
+
   /**
    * The connection. One that is idle is started, and a start or reconnect under way is waited for, which is bounded by
    * the timeouts of a connection. Rejects with UPSTREAM_DOWN at once while it is left alone.

@@ -11,13 +11,24 @@ export class Ongoing {
   track<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#open.add(reject);
-      work.then(resolve, reject).finally(() => {
-        this.#open.delete(reject);
-        if (this.#open.size === 0) {
-          this.#empty();
-        }
-      });
+      work.then(
+        (outcome) => {
+          this.#over(reject);
+          resolve(outcome);
+        },
+        (thrown: unknown) => {
+          this.#over(reject);
+          reject(thrown);
+        },
+      );
     });
+  }
+
+  #over(reject: (error: GatewayError) => void): void {
+    this.#open.delete(reject);
+    if (this.#open.size === 0) {
+      this.#empty();
+    }
   }
 
   /** Resolves when nothing is under way any more, or after `ms`. Waited for by one at a time. */

@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Implementation } from '../protocol/model.ts';
-import type { Question } from './calls.ts';
+import type { Question } from './call.ts';
 
 /** For whom a call is made, as far as it decides which connection it takes. */
 export interface Party {

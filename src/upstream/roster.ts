@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Implementation } from '../protocol/model.ts';
-import type { CallOptions } from './calls.ts';
+import type { CallOptions } from './call.ts';
 import type { Terms } from './connection.ts';
 import type { Party } from './party.ts';
 import { Seat, type SeatEvents } from './seat.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
-import type { CallOptions } from './calls.ts';
+import type { CallOptions } from './call.ts';
 import type { Connection } from './connection.ts';
 import type { Link } from './link.ts';
 import { isLeftWaiting, isSuspicious } from './liveness.ts';
@@ -9,18 +9,18 @@ import { contradicts } from './negotiate.ts';
 import { isLost, isRefusedConnection, isRefusedSession } from './repeat.ts';
 
 /** One request on a connection; a legacy server is first told the log level that its client wants. */
-export async function ask(
+export function ask(
   connection: Connection,
   method: string,
   params: JsonObject | undefined,
   options: CallOptions,
 ): Promise<JsonObject> {
   const { logLevel } = options.envelope;
-  if (logLevel !== undefined) {
-    const { onQuestion: _none, onNotice: _nobody, ...plain } = options;
-    await connection.wantLogs(logLevel, plain);
+  if (logLevel === undefined) {
+    return connection.request(method, params, options);
   }
-  return connection.request(method, params, options);
+  const { onQuestion: _none, onNotice: _nobody, ...plain } = options;
+  return connection.wantLogs(logLevel, plain).then(() => connection.request(method, params, options));
 }
 
 /** Requests on the shared connection of one upstream, and what their failures say of that connection. */
@@ -35,7 +35,7 @@ export class SharedCalls {
 
   /** Made once, and once more only where that is safe: see repeat.ts. */
   async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const connection = await this.#link.connection(options.signal);
+    const connection = this.#link.current ?? (await this.#link.connection(options.signal));
     const since = Date.now();
     try {
       const result = await ask(connection, method, params, options);

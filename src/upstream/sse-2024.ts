@@ -113,7 +113,7 @@ class SseTransport implements Transport {
     return this.#end(this.#lost('ended by the gateway'));
   }
 
-  async #openStream(): Promise<Answer & { readonly url: URL }> {
+  async #openStream(): Promise<Answer> {
     const upstream = this.#upstream.id;
     const headers = { accept: 'text/event-stream' };
     const answer = await this.#endpoint.ask({ method: 'GET', headers, signal: this.#life.signal });
@@ -130,7 +130,7 @@ class SseTransport implements Transport {
   }
 
   /** Reads the stream to its end. `named` is called when the endpoint is known; from then on the end is reported. */
-  async #read(answer: Answer & { readonly url: URL }, inbox: Inbox, named: () => void): Promise<void> {
+  async #read(answer: Answer, inbox: Inbox, named: () => void): Promise<void> {
     const upstream = this.#upstream.id;
     let reason = this.#lost('its event stream ended');
     try {

@@ -1,7 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
+import { asLine } from '../base/json.ts';
 import { createLineReader } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
 import { pause } from '../base/time.ts';
@@ -50,6 +52,8 @@ class StdioTransport implements Transport {
   #running: Running | undefined;
   /** Whether the child has ever written a message. */
   #spoken = false;
+  /** What is about to be written. */
+  #batch: { messages: number } | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(upstream: StdioUpstream, log: Log) {
@@ -94,8 +98,10 @@ class StdioTransport implements Transport {
     if (id !== undefined) {
       inbox.expect(id);
     }
+    const batch = this.#batchFor(child.stdin);
+    batch.messages += 1;
     return new Promise((resolve, reject) => {
-      child.stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+      child.stdin.write(asLine(JSON.stringify(message)), (error) => {
         if (error === null || error === undefined) {
           resolve();
           return;
@@ -106,10 +112,23 @@ class StdioTransport implements Transport {
         // A pipe that breaks because the process ends: how it ended, and its last words, say more than the pipe does.
         void Promise.race([group.exited, pause(LAST_OUTPUT_MS)]).then((exit) => {
           const ended = exit === undefined ? undefined : this.#reason(exit, stderr.tail(), 'by itself');
-          reject(ended ?? fromPipe(error, upstream));
+          reject(ended ?? fromPipe(error, upstream, batch.messages > 1));
         });
       });
     });
+  }
+
+  /** Messages of one turn of the event loop go to the child in one write. */
+  #batchFor(stdin: Writable): { messages: number } {
+    if (this.#batch === undefined) {
+      this.#batch = { messages: 0 };
+      stdin.cork();
+      setImmediate(() => {
+        this.#batch = undefined;
+        stdin.uncork();
+      });
+    }
+    return this.#batch;
   }
 
   abandon(id: RpcId): void {

@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { CallOptions } from './calls.ts';
+import type { CallOptions } from './call.ts';
 import type { Connection, Terms } from './connection.ts';
 import type { Credentials } from './credentials.ts';
 import { Lane } from './lane.ts';
@@ -148,10 +148,17 @@ export class Supervisor {
     if (this.#draining !== undefined) {
       throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id });
     }
-    const work = this.#lane.run(party.principal.key, options, (watched) =>
-      this.#route(method, params, watched, party),
-    );
-    return this.#ongoing.track(this.#link.idleness.during(work));
+    const { idleness } = this.#link;
+    idleness.begin();
+    try {
+      return await this.#ongoing.track(
+        this.#lane.run(party.principal.key, options, (watched) =>
+          this.#route(method, params, watched, party),
+        ),
+      );
+    } finally {
+      idleness.end();
+    }
   }
 
   /** The shared connection, or the party's own where its questions or its credential need an owner. */
@@ -166,8 +173,7 @@ export class Supervisor {
       const { isolation, protocol } = this.#options.settings;
       const inItsEra = protocol === 'auto' && terms.alsoLegacy && party.era === 'legacy';
       if (isolation === 'shared' || !(terms.era === 'legacy' || inItsEra)) {
-        const { onQuestion: _nobodyToAsk, ...shared } = options;
-        return this.#shared.request(method, params, shared);
+        return this.#shared.request(method, params, { ...options, onQuestion: undefined });
       }
     }
     const work = (connection: Connection) => ask(connection, method, params, options);

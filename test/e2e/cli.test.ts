@@ -125,7 +125,11 @@ describe('check', () => {
           templates: [],
         },
       },
-      findings: [{ id: 'item.not-an-object', severity: 'error', upstream: 'up', kind: 'tools', item: '#1' }],
+      findings: [
+        { id: 'item.not-an-object', severity: 'error', upstream: 'up', kind: 'tools', item: '#1' },
+        { id: 'hint.missing', severity: 'notice' },
+        { id: 'schema.accepts-anything', severity: 'notice' },
+      ],
     });
     const logged = stderr.trimEnd().split('\n');
     expect(logged.map((line) => JSON.parse(line))).toContainEqual(

@@ -99,19 +99,16 @@ describe.each(FILLINGS)('C-076: updates of resources of a $era upstream over $ca
   });
 });
 
-describe('very many updates that are asked for', () => {
+const uri = (at: number) => `u1://many/${at}`;
+const uris = (from: number, count: number) => Array.from({ length: count }, (_, at) => uri(from + at));
+const MANY = { templates: ['u1://many/{at}'], capabilities: { resources: { subscribe: true } } };
+
+describe('very many resources that a session asks for', () => {
   let up: ScriptedUpstream;
   let gateway: StartedGateway;
-  const uri = (at: number) => `u1://many/${at}`;
-  const uris = (from: number, count: number) => Array.from({ length: count }, (_, at) => uri(from + at));
 
   beforeAll(async () => {
-    up = await startHttpUpstream({
-      id: 'up',
-      era: 'legacy',
-      templates: ['u1://many/{at}'],
-      capabilities: { resources: { subscribe: true } },
-    });
+    up = await startHttpUpstream({ id: 'up', era: 'legacy', ...MANY });
     gateway = await startGateway({ upstreams: { up: up.config } });
     await gateway.gateway.settled();
   });
@@ -134,6 +131,29 @@ describe('very many updates that are asked for', () => {
     expect((await ask(1_000)).result).toEqual({});
     await agent.http('DELETE').done;
     await expect.poll(() => subscribed(up)).toEqual([]);
+  });
+});
+
+describe('very many resources that streams ask for', () => {
+  let up: ScriptedUpstream;
+  let gateway: StartedGateway;
+
+  beforeAll(async () => {
+    up = await startHttpUpstream({ id: 'up', era: 'modern', ...MANY });
+    gateway = await startGateway({ upstreams: { up: up.config } });
+    await gateway.gateway.settled();
+  });
+
+  afterAll(async () => {
+    await gateway.close();
+    await up[Symbol.asyncDispose]();
+  });
+
+  it('cost a modern server one stream, not one for each', async () => {
+    await using agent = await connectModern(gateway.url);
+    await using _stream = await agent.listen({ uris: uris(0, 1_000) });
+    await expect.poll(() => subscribed(up).length).toBe(1_000);
+    expect(up.count('subscriptions/listen')).toBeLessThan(4);
   });
 
   it('a stream is acknowledged for 1,000, a user gets 10,000 in all, and gets on when a stream ends', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Agent, RpcError } from '../kit/agent.ts';
 import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectModern } from '../kit/modern-agent.ts';
@@ -7,6 +8,9 @@ type Era = 'legacy' | 'modern';
 
 /** Longest that any request may take, ms: everything has a deadline, and those of the tests are far below. */
 const ANSWER_MS = 15_000;
+
+/** ms between the calls of one caller: what is tested is what becomes of them, not how many there can be. */
+const CADENCE = 5;
 
 interface Tally {
   right: number;
@@ -96,6 +100,7 @@ export class SteadyLoad implements AsyncDisposable {
         this.wrong.push(`${era} ${upstream}: ${outcome}`);
       }
       this.#waits.check();
+      await pause(CADENCE);
     }
   }
 

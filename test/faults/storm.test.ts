@@ -5,6 +5,7 @@ import { type ScriptedHttp, startHttpUpstream } from '../kit/http-upstream.ts';
 import { untilGone } from '../kit/processes.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { type ScriptedStdio, startStdioUpstream } from '../kit/stdio-upstream.ts';
+import { breakOff, readSlowly } from './broken-clients.ts';
 import { SteadyLoad } from './steady-load.ts';
 
 /** Short, so that what hangs is given up while the test waits for it. */
@@ -14,6 +15,8 @@ const HASTY = {
   stop: { grace: '200ms' },
 };
 const ECHO = { tools: ['echo'] };
+/** Bytes; more than the buffers of a connection take. */
+const LARGE = 12 * 1_048_576;
 
 /**
  * Real things are broken while clients of both eras go on calling. What may fail is the upstream that is broken, with a
@@ -46,7 +49,11 @@ describe('while everything around it breaks', () => {
     pipe = await startStdioUpstream({ id: 'pipe', ...ECHO });
     legacy = await startHttpUpstream({ id: 'legacy', era: 'legacy', ...ECHO });
     modern = await startHttpUpstream({ id: 'modern', era: 'modern', ...ECHO });
-    steady = await startHttpUpstream({ id: 'steady', ...ECHO });
+    steady = await startHttpUpstream({
+      id: 'steady',
+      tools: ['echo', 'big'],
+      calls: { big: { does: 'big', bytes: LARGE } },
+    });
     legacyLine = await startFaultProxy(legacy.port);
     modernLine = await startFaultProxy(modern.port);
     gateway = await startGateway(config());
@@ -177,6 +184,26 @@ describe('while everything around it breaks', () => {
     await recovers();
   });
 
+  it('answers come twice, over a pipe and on event streams: each call gets one, and no other gets it', async () => {
+    for (const [upstream, server] of [
+      ['legacy', legacy],
+      ['modern', modern],
+      ['pipe', pipe],
+    ] as const) {
+      await server.change({ faults: [{ on: 'tools/call', do: { twice: true } }] });
+      await load.untilRight(upstream, 6);
+      await server.change({ faults: [] });
+    }
+    await recovers();
+  });
+
+  it('clients are gone in the middle of their requests', async () => {
+    for (const upstream of ['steady', 'legacy', 'modern', 'pipe']) {
+      await breakOff(gateway.port, `${upstream}.echo`, 25);
+    }
+    await recovers();
+  });
+
   it('sessions are forgotten, servers restart on their port', async () => {
     legacy.forgetSessions();
     await recovers();
@@ -227,7 +254,8 @@ describe('while everything around it breaks', () => {
     await recovers();
   });
 
-  it('all of it at once', async () => {
+  it('all of it at once, and a client that does not read on meanwhile still gets the whole of its answer', async () => {
+    const slow = await readSlowly(gateway.port, 'steady.big');
     for (let turn = 0; turn < 5; turn += 1) {
       await pipe.kill();
       legacyLine.reset();
@@ -239,8 +267,12 @@ describe('while everything around it breaks', () => {
       modernLine.heal();
       modernLine.resetOnce();
       await modern.restart();
+      await breakOff(gateway.port, 'pipe.echo', 3);
       await load.untilRight('steady', 3);
     }
+    const answer = await slow.finish();
+    expect(answer.startsWith('HTTP/1.1 200')).toBe(true);
+    expect(answer.length).toBeGreaterThan(LARGE);
     await recovers();
   });
 

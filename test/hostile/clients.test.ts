@@ -100,6 +100,13 @@ describe('a hostile client', () => {
     await isServed();
   });
 
+  it('calls itself by a name of 1 MiB: it is served, and the log does not repeat it', async () => {
+    const name = 'n'.repeat(MIB);
+    await using client = await connectLegacy(gateway.url, { clientInfo: { name, version: '1' } });
+    expect((await client.request('tools/call', CALL)).status).toBe(200);
+    expect(JSON.stringify(gateway.logged).includes('n'.repeat(1_000))).toBe(false);
+  });
+
   it('packs its body: it is not unpacked', async () => {
     const { socket, heard } = open();
     const packed = gzipSync(Buffer.alloc(64 * MIB, ' '), { level: 1 });
@@ -183,7 +190,7 @@ describe('a hostile client', () => {
       .toBe(200);
   });
 
-  it('sends 5,000 requests over one connection without waiting: each is answered, and nobody waits for it', async () => {
+  it('sends 2,000 requests over one connection without waiting: each is answered, and nobody waits for it', async () => {
     const text = message({}).replace('tools/call', 'server/discover');
     const one = head('up.echo', bytes(text)).replace('tools/call', 'server/discover') + text;
     const { socket } = open(false);
@@ -192,9 +199,9 @@ describe('a hostile client', () => {
       answered += String(chunk).split('HTTP/1.1 200').length - 1;
     });
     const { kept, healthy } = await watch(gateway, async () => {
-      socket.write(one.repeat(5_000));
+      socket.write(one.repeat(2_000));
       // An answer whose first line was cut between two chunks is not counted.
-      await expect.poll(() => answered, { timeout: 45_000 }).toBeGreaterThan(4_900);
+      await expect.poll(() => answered, { timeout: 45_000 }).toBeGreaterThan(1_900);
     });
     expect(healthy).toBeGreaterThan(1);
     expect(kept).toBeLessThan(64 * MIB);

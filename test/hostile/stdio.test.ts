@@ -34,7 +34,7 @@ describe('a hostile server over stdio', () => {
     expect(await agent.names()).toContain('bad.fine');
   });
 
-  it('that writes 500 MiB to stderr', async () => {
+  it('that writes 200 MiB to stderr', async () => {
     const { value, kept, peak, healthy } = await call('stderr');
     expect(value.text).toBe('done');
     expect(healthy).toBeGreaterThan(1);

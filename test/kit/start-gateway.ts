@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { createLog, type Log } from '../../src/base/log.ts';
 import type { SettingsDiff } from '../../src/config/diff.ts';
 import { type Loaded, parseSettings } from '../../src/config/load.ts';
-import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
 
 /** A configuration as its file has it, before defaults: what `upstream.config` of the kit goes into. */
 export interface GatewayConfig {
@@ -28,12 +28,18 @@ export interface StartedGateway extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** A real gateway in this process, on a free loopback port, its configuration read as a file would be. */
-export async function startGateway(config: GatewayConfig): Promise<StartedGateway> {
+/**
+ * A real gateway in this process, on a free loopback port, its configuration read as a file would be. `lock`: what is
+ * approved, where something is.
+ */
+export async function startGateway(
+  config: GatewayConfig,
+  lock?: GatewayOptions['lock'],
+): Promise<StartedGateway> {
   const lines: Record<string, unknown>[] = [];
   const key = randomBytes(32).toString('base64');
   const text = stringify({ sealingKey: key, ...config });
-  let running = await start(text, 0, recording(lines));
+  let running = await start(text, 0, recording(lines), lock);
   return {
     get url() {
       return `http://127.0.0.1:${running.port}/mcp`;
@@ -54,7 +60,7 @@ export async function startGateway(config: GatewayConfig): Promise<StartedGatewa
     },
     async restart() {
       await running.gateway.close();
-      running = await start(text, running.port, recording(lines));
+      running = await start(text, running.port, recording(lines), lock);
     },
     close: () => running.gateway.close(),
     [Symbol.asyncDispose]: () => running.gateway.close(),
@@ -74,10 +80,17 @@ async function start(
   text: string,
   port: number,
   log: Log,
+  lock: GatewayOptions['lock'],
 ): Promise<{ gateway: Gateway; port: number; configured: number }> {
   const { settings } = settingsOf(text, port);
   const sealingKey = Buffer.from(settings.sealingKey ?? '', 'base64');
-  const gateway = createGateway({ settings, sealingKey, release: '0.0.0-test', log });
+  const gateway = createGateway({
+    settings,
+    sealingKey,
+    release: '0.0.0-test',
+    log,
+    ...(lock === undefined ? {} : { lock }),
+  });
   return { gateway, port: await gateway.listen(), configured: port };
 }
 

@@ -26,12 +26,13 @@ export function signInWith(auth: object) {
     readable: false,
     destination: { write: (line) => (logged += line) },
   });
-  const authenticate = createAuthenticate(authOf(auth), {
+  const signIn = createAuthenticate(authOf(auth), {
     base: () => BASE,
     fetchJson,
     log,
     now: () => Date.now() + ahead,
   });
+  const authenticate = async (...presented: Parameters<typeof signIn>) => signIn(...presented);
   return {
     authenticate,
     bearer: (token: string, endpoint = MCP) => authenticate({ authorization: [`Bearer ${token}`] }, endpoint),

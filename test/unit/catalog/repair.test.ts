@@ -151,7 +151,7 @@ describe('malformed items', () => {
     ]);
     expect(items).toEqual([tool('t', { a: 1 })]);
     expect(findings.map(({ id, severity }) => [id, severity])).toEqual([
-      ['item.duplicate', 'info'],
+      ['item.duplicate', 'notice'],
       ['item.duplicate', 'warning'],
     ]);
   });

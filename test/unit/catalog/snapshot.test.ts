@@ -49,8 +49,8 @@ describe('routes', () => {
     expect(catalog.entries.tools).toHaveLength(3);
     const found = catalog.findings.map(({ id, severity, item }) => [id, severity, item]);
     expect(found).toEqual([
-      ['name.shortened', 'info', names[0]],
-      ['name.shortened', 'info', names[1]],
+      ['name.shortened', 'notice', names[0]],
+      ['name.shortened', 'notice', names[1]],
       ['name.shortened', 'warning', names[2]],
     ]);
   });

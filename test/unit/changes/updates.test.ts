@@ -2,6 +2,42 @@ import { describe, expect, it } from 'vitest';
 import { wholesOf } from '../../../src/base/uri-parts.ts';
 import { Updates } from '../../../src/changes/updates.ts';
 
+describe('who wants to hear of what', () => {
+  it('tells of each change the set that is wanted, without copying it each time', () => {
+    const told: ReadonlySet<string>[] = [];
+    const updates = new Updates(
+      () => '',
+      (_place, things) => told.push(things),
+    );
+    const stops = Array.from({ length: 20_000 }, (_, at) =>
+      updates.subscribe({ upstream: 'up', uri: `x://${at}` }, () => {}),
+    );
+    expect(new Set(told).size).toBe(1);
+    expect(told[0]?.size).toBe(20_000);
+    for (const stop of stops) {
+      stop();
+      stop();
+    }
+    expect(told[0]?.size).toBe(0);
+    expect(told).toHaveLength(40_000);
+  });
+
+  it('goes on where all was let go of and something is wanted again', () => {
+    const heard: string[] = [];
+    const updates = new Updates(
+      () => '',
+      () => {},
+    );
+    const first = updates.subscribe({ upstream: 'up', uri: 'x://1' }, () => {});
+    first();
+    const second = updates.subscribe({ upstream: 'up', uri: 'x://1' }, (uri) => heard.push(uri));
+    first();
+    updates.updated('up', 'x://1');
+    expect(heard).toEqual(['x://1']);
+    second();
+  });
+});
+
 describe('updates of single resources', () => {
   function scene(watched: string) {
     const heard: string[] = [];

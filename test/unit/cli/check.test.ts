@@ -9,7 +9,8 @@ it('C-009: names each malformed item with its reason and fails, but lists the go
   const { code, stdout, stderr } = await run(['check', '-c', config.path]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toContain('up\n  1 tool\n    up.good\n');
-  expect(stdout).toContain('2 findings\n');
+  expect(stdout).toContain('4 findings\n');
+  expect(stdout).toContain('  2 notices: --notices shows them\n');
   expect(stdout).toMatch(/^ {2}error: up, tools, #1 \(item\.no-name\)\n {4}Left out: it has no name\. Ask /m);
   expect(stdout).toMatch(/^ {2}error: up, tools, #2 \(item\.not-an-object\)$/m);
   expect(stdout).toMatch(/\nResult: failed: 2 errors in what the servers offer\n$/);
@@ -49,6 +50,9 @@ it('shows every kind, and passes where what is missing is optional or off', asyn
       '    note://one',
       '  1 template',
       '    note://{name}',
+      '',
+      '3 findings',
+      '  3 notices: --notices shows them',
       '',
       'Result: ok',
       '',
@@ -97,14 +101,14 @@ it('C-002, C-005: shows shortened and collided names, and the strict form beside
   const long = 'n'.repeat(140);
   await using up = await startStdioUpstream({ id: 'up', tools: [long, 'a.b', 'a_b'] });
   await using config = await configFile({ upstreams: { up: up.config } });
-  const { code, stdout } = await run(['check', '-c', config.path, '--strict-names']);
+  const { code, stdout } = await run(['check', '-c', config.path, '--strict-names', '--notices']);
   expect(code).toBe(0);
   expect(stdout).toContain(`warning: up, tools, ${long} (name.shortened)\n`);
   expect(stdout).toMatch(/^ {4}up\.a\.b +up__a_b_[a-z2-7]{8}$/m);
   expect(stdout).toMatch(
-    /info: up, tools, a\.b \(name\.collided\)\n {4}Another one would have the same name\./,
+    /notice: up, tools, a\.b \(name\.collided\)\n {4}Another one would have the same name\./,
   );
-  expect(stdout.indexOf('warning:')).toBeLessThan(stdout.indexOf('info:'));
+  expect(stdout.indexOf('warning:')).toBeLessThan(stdout.indexOf('notice:'));
 });
 
 it('reports every mistake of the configuration at once, with --json on stdout too', async () => {

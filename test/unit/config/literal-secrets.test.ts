@@ -58,3 +58,9 @@ describe('what of a configuration signs somebody in', () => {
     expect(credentialsOf(settings, secrets, {})).toEqual([key]);
   });
 });
+
+it('an upstream that is off, since a variable in its URL is not set, has none and stops nobody', () => {
+  expect(
+    found('{ optional: true, url: "https://<UNSET>.example.com/mcp", headers: { X-Key: abcd-1 } }'),
+  ).toEqual(['abcd-1']);
+});

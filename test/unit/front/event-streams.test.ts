@@ -164,6 +164,15 @@ describe('a signal of the end of a connection', () => {
     await expect.poll(() => signal.aborted).toBe(true);
     expect(overSignal(response).aborted).toBe(true);
   });
+
+  it('does not come when all was said', async () => {
+    const { response } = await open();
+    const signal = overSignal(response);
+    const closed = new Promise<void>((resolve) => response.on('close', resolve));
+    response.end();
+    await closed;
+    expect(signal.aborted).toBe(false);
+  });
 });
 
 describe('what is kept of the streams of a session', () => {

@@ -105,4 +105,12 @@ describe('Accept', () => {
   ])('%j allows JSON: %j, streams: %j', (accept, json, sse) => {
     expect(acceptedForms(accept)).toEqual({ json, sse });
   });
+
+  it('is read the same the second time, also after many others', () => {
+    const texts = Array.from({ length: 200 }, (_, at) => `text/html;level=${at}, application/json`);
+    for (const accept of [...texts, ...texts]) {
+      expect(acceptedForms(accept)).toEqual({ json: true, sse: false });
+    }
+    expect(acceptedForms('text/html')).toEqual({ json: false, sse: false });
+  });
 });

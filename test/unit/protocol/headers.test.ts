@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   decodeHeaderValue,
   encodeHeaderValue,
   headerMismatch,
+  sentValues,
   standardHeaders,
 } from '../../../src/protocol/headers.ts';
 import { META } from '../../../src/protocol/meta.ts';
@@ -28,6 +30,22 @@ describe('values of mirrored headers', () => {
 
   it.each(['=?base64?SGVsbG8?=', '=?base64?@@@@?=', 'tab\u0001', ' lead'])('%j is refused', (header) => {
     expect(decodeHeaderValue(header)).toBeUndefined();
+  });
+});
+
+describe('the values of one header', () => {
+  const name = fc.constantFrom('Host', 'host', 'HOST', 'Hosts', 'X-API-Key', 'x-api-key', '');
+  it('are all that were sent under its name, in any case and in their order', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(name, fc.string())),
+        fc.constantFrom('host', 'x-api-key'),
+        (sent, wanted) => {
+          const expected = sent.filter(([each]) => each.toLowerCase() === wanted).map(([, value]) => value);
+          expect(sentValues(sent.flat(), wanted)).toEqual(expected);
+        },
+      ),
+    );
   });
 });
 

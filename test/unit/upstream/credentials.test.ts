@@ -31,6 +31,10 @@ const exchangeAt = (server: TokenServer, more = {}) => ({
   type: 'tokenExchange',
 });
 
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the configuration
+const UNSET = 'https://${env:PATCHBAY_UNSET_ISSUER}';
+const OFF = { type: 'clientCredentials', clientId: 'me', clientSecret: 'a-secret' };
+
 /** What it rejects with. */
 async function refusal(credential: Credential): Promise<Error & { code?: string; logged?: string }> {
   try {
@@ -276,4 +280,15 @@ describe('C-095: tokens in the log', () => {
     expect(lines().join('')).not.toContain(token);
     expect(lines().join('')).not.toContain(server.clientSecret);
   });
+});
+
+it('an upstream that is off, since a variable of its credentials is not set, stops nobody', () => {
+  const config = {
+    url: URL,
+    optional: true,
+    credentials: { ...OFF, issuer: UNSET },
+  };
+  const { up } = settingsOf({ up: config }).upstreams;
+  expect(up?.enabled).toBe(false);
+  expect(up && createCredentials(up).own).toBe(false);
 });

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { SILENT } from '../../../src/base/log.ts';
-import { type RpcId, request } from '../../../src/protocol/json-rpc.ts';
+import { notification, type RpcId, request } from '../../../src/protocol/json-rpc.ts';
 import { createHttpTransport } from '../../../src/upstream/http.ts';
 import {
   answerTo,
@@ -286,5 +286,29 @@ describe('connections', () => {
     for (const id of [1, 2, 3]) {
       expect((await sink.result(id))['text']).toBe(text);
     }
+  });
+});
+
+describe('messages that ask for no answer', () => {
+  it('are not sent while the server has not taken 256 of them, and are again when it has', async () => {
+    const taken: (() => void)[] = [];
+    const peer = await startHttpPeer((_seen, response) => {
+      taken.push(() => response.writeHead(202).end());
+    });
+    const { transport } = await connect(peer.url, {
+      limits: { concurrency: 16, queue: 256, maxMessageBytes: 1_048_576, connections: 300 },
+    });
+    const tell = () => transport.send(notification('notifications/progress'));
+    const first = Array.from({ length: 256 }, tell);
+    await expect(tell()).rejects.toMatchObject({ code: 'UPSTREAM_BUSY' });
+    await expect.poll(() => taken.length).toBe(256);
+    taken.shift()?.();
+    await Promise.race(first);
+    const again = tell();
+    await expect.poll(() => taken.length).toBe(256);
+    for (const take of taken) {
+      take();
+    }
+    await Promise.all([...first, again]);
   });
 });

@@ -223,6 +223,44 @@ describe('streams that end before the answer', () => {
   });
 
   it.each([
+    ['as long as it may be', 4_096, true],
+    ['longer', 4_097, false],
+  ])('with an event id that is %s', async (_title, length, resumed) => {
+    const id = 'e'.repeat(length);
+    const peer = await startHttpPeer((seen, response) => {
+      streaming(response).end(
+        seen.method === 'POST'
+          ? `id: ${id}\nretry: 1\ndata:\n\n`
+          : event({ jsonrpc: '2.0', id: 1, result: { sent: seen.headers['last-event-id'] === id } }),
+      );
+    });
+    const { sink, call } = await connect(peer);
+    await call(1);
+    if (resumed) {
+      expect(await sink.result(1)).toEqual({ sent: true });
+    } else {
+      expect(await sink.failure(1)).toMatchObject({ code: 'UPSTREAM_LOST' });
+      expect(peer.count('GET')).toBe(0);
+    }
+  });
+
+  it('are not taken up faster than every 50 ms, however short the server asks to wait', async () => {
+    const arrivals: number[] = [];
+    const peer = await startHttpPeer((_seen, response) => {
+      arrivals.push(performance.now());
+      const last = arrivals.length > 10;
+      streaming(response).end(
+        last ? event({ jsonrpc: '2.0', id: 1, result: {} }) : event(note(1), `id: e\nretry: 0\n`),
+      );
+    });
+    const { sink, call } = await connect(peer);
+    await call(1);
+    await sink.result(1);
+    // A timer never fires early, but for the fraction that clocks round away.
+    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(10 * 48);
+  });
+
+  it.each([
     ['that are refused', 1, (response: ServerResponse) => json(response, {}, 405)],
     ['that fail for a while', 2, (response: ServerResponse) => response.writeHead(503).end()],
     ['that break at once', 2, (response: ServerResponse) => response.destroy()],

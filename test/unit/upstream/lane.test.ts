@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/upstream/calls.ts';
+import type { CallOptions } from '../../../src/upstream/call.ts';
 import { Lane } from '../../../src/upstream/lane.ts';
 import { OPTIONS } from './fleet-kit.ts';
 

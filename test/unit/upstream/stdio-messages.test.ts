@@ -31,6 +31,26 @@ describe('messages over stdio', () => {
     expect(sink.heard.every(({ origin }) => origin === undefined)).toBe(true);
   });
 
+  it('carries signs at which readers such as the readline of Node end a line', async () => {
+    const { sink, call } = await child();
+    await call(0, 'echo', { text: 'a\u2028b\u2029c' });
+    expect(await sink.result(0)).toEqual({ params: { text: 'a\u2028b\u2029c' } });
+  });
+
+  it('carries many messages of one turn in their order, each once', async () => {
+    const { transport, sink, call } = await child();
+    const ids = Array.from({ length: 300 }, (_, id) => id);
+    const sent = ids.flatMap((id) => [
+      call(id, 'echo', { id, text: 'é'.repeat(id * 10) }),
+      transport.send(notification('unknown')),
+    ]);
+    await Promise.all(sent);
+    for (const id of ids) {
+      expect(await sink.result(id)).toMatchObject({ params: { id } });
+    }
+    expect(sink.heard.map(({ message }) => 'id' in message && message.id)).toEqual(ids);
+  });
+
   it('C-028: noise between messages is skipped and reported a few times, and costs no answer', async () => {
     const { lines, log } = createLogCatcher();
     const { sink, call } = await child({}, log);

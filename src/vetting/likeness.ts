@@ -1,0 +1,123 @@
+import type { Item } from '../protocol/model.ts';
+import { finding, type Offered, several, type VettingFinding } from './finding.ts';
+import { sentencesOf } from './phrases.ts';
+
+interface Described {
+  readonly upstream: string;
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly shingles: ReadonlySet<number>;
+}
+
+/** Share of three-word runs that two descriptions have in common, from which on they are nearly equal. */
+const NEARLY = 0.8;
+/** Bands of so many rows each: two texts with 80 % in common share a band in 98 of 100 cases, with 90 % always. */
+const BANDS = 8;
+const ROWS = 4;
+/** Of tools that share a band, each is compared with so many: what bounds the work when all say the same. */
+const MOST_COMPARED = 8;
+/** Shorter descriptions say too little for being alike to mean anything. */
+const FEWEST_WORDS = 4;
+/** From so many alike tools of two servers on there is one finding for both: the one server is there twice. */
+const MANY = 4;
+
+/**
+ * Tools of different servers that describe themselves alike: a collision that namespaces do not solve. Candidates share a
+ * band of minimum hashes, so the time grows with the number of tools and not with its square.
+ */
+export function likenessFindings(offers: readonly Offered[]): readonly VettingFinding[] {
+  const pairs = alikeIn(offers.flatMap(describedIn));
+  const byServers = new Map<string, (readonly [Described, Described])[]>();
+  for (const pair of pairs) {
+    const servers = JSON.stringify(pair.map(({ upstream }) => upstream));
+    const known = byServers.get(servers) ?? [];
+    known.push(pair);
+    byServers.set(servers, known);
+  }
+  return [...byServers.values()].flatMap((alike) =>
+    alike.length < MANY ? alike.map(onePair) : [manyPairs(alike)],
+  );
+}
+
+function describedIn({ upstream, lists }: Offered): readonly Described[] {
+  return (lists.tools ?? []).flatMap((tool: Item) => {
+    const { description } = tool;
+    const words =
+      typeof description === 'string' ? sentencesOf(description).filter((word) => word !== '.') : [];
+    return words.length < FEWEST_WORDS
+      ? []
+      : [{ upstream, name: String(tool['name']), words, shingles: shinglesOf(words) }];
+  });
+}
+
+/** Each tool with the first one before it, of another server, that is described alike. */
+function alikeIn(tools: readonly Described[]): readonly (readonly [Described, Described])[] {
+  const buckets = new Map<string, Described[]>();
+  return tools.flatMap((tool) => {
+    let match: Described | undefined;
+    for (const band of bandsOf(tool)) {
+      const bucket = buckets.get(band) ?? [];
+      match ??= bucket.find((other) => other.upstream !== tool.upstream && isAlike(tool, other));
+      // One of each server is enough to find the next one by, and a crowd of one server must not keep others out.
+      if (bucket.length < MOST_COMPARED && !bucket.some((other) => other.upstream === tool.upstream)) {
+        bucket.push(tool);
+      }
+      buckets.set(band, bucket);
+    }
+    return match === undefined ? [] : [[match, tool] as const];
+  });
+}
+
+function isAlike(one: Described, other: Described): boolean {
+  const [small, large] = one.shingles.size < other.shingles.size ? [one, other] : [other, one];
+  let common = 0;
+  for (const shingle of small.shingles) {
+    common += large.shingles.has(shingle) ? 1 : 0;
+  }
+  return common / (small.shingles.size + large.shingles.size - common) >= NEARLY;
+}
+
+function onePair([earlier, later]: readonly [Described, Described]): VettingFinding {
+  const about = { upstream: later.upstream, kind: 'tools', item: later.name, place: '/description' } as const;
+  return finding('description.alike', about, `It is described as ${earlier.name} of ${earlier.upstream} is.`);
+}
+
+function manyPairs(alike: readonly (readonly [Described, Described])[]): VettingFinding {
+  const [earlier, later] = alike[0] ?? [];
+  const names = several(alike.map(([, { name }]) => name));
+  const about = { upstream: later?.upstream ?? '', kind: 'tools', item: '', place: '/description' } as const;
+  return finding(
+    'description.alike',
+    about,
+    `${alike.length} tools are described as tools of ${earlier?.upstream} are: ${names}.`,
+  );
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+function shinglesOf(words: readonly string[]): ReadonlySet<number> {
+  return new Set(words.slice(2).map((word, at) => hashOf(`${words[at]} ${words[at + 1]} ${word}`)));
+}
+
+function bandsOf({ shingles }: Described): readonly string[] {
+  const minima = new Uint32Array(BANDS * ROWS).fill(0xffffffff);
+  for (const shingle of shingles) {
+    for (let row = 0; row < minima.length; row += 1) {
+      // Each row is another order of all hashes: multiplied by an odd number and mixed.
+      const mixed = Math.imul(shingle ^ (row * 0x9e3779b9), 0x85ebca6b + row * 2);
+      const rank = (mixed ^ (mixed >>> 15)) >>> 0;
+      minima[row] = Math.min(minima[row] ?? 0, rank);
+    }
+  }
+  return Array.from(
+    { length: BANDS },
+    (_, band) => `${band} ${minima.slice(band * ROWS, (band + 1) * ROWS).join(' ')}`,
+  );
+}
