@@ -1,21 +1,16 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { confirmed } from '../../src/cli/connect-ask.ts';
 import { HOST_NAMES, HOSTS } from '../../src/hosts/host-table.ts';
-import { compileCache } from '../kit/compile-cache.ts';
 import { connectSdk } from '../kit/sdk-clients.ts';
 import { startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { run } from '../unit/cli/run.ts';
 
 let home = '';
 let config = '';
@@ -29,24 +24,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true }));
 
-/** The real program, whose user has nothing but a temporary home; no terminal is there. */
-async function connect(...args: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, 'connect', ...args, '-c', config], {
-    cwd: home,
-    env: { PATH: process.env.PATH, ...compileCache, HOME: home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.setEncoding('utf8').on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, stdout, stderr };
-}
+/** For a user who has nothing but a temporary home; no terminal is there. */
+const connect = (...args: readonly string[]) =>
+  run(['connect', ...args, '-c', config], { env: { HOME: home }, readable: true });
 
 const entryIn = async (file: string, ...steps: readonly string[]) => {
   const text = await readFile(file, 'utf8');

@@ -26,6 +26,9 @@ it('a gateway that has no file descriptors left recovers when clients go', async
       }
     }),
   );
+  // The gateway learns a little later that they went.
+  const isBack = async () => (await fetch(new URL('/healthz', gateway.url))).status;
+  await expect.poll(() => isBack().catch(String)).toBe(200);
   for (const { connect: enter } of AGENTS) {
     await using agent = await enter(gateway.url);
     expect((await agent.call('up.echo', { mark: 'here' })).structured).toEqual({ mark: 'here' });

@@ -31,6 +31,8 @@ describe('whose a log message is that names no call, on a connection that many s
     expect(open.ownerOf(LOG, undefined, SHARED)).toBeUndefined();
     open.late(late);
     expect(open.ownerOf(LOG, undefined, SHARED)).toBe(call);
+    call.resolve({ jsonrpc: '2.0', id: call.id, result: {} });
+    await call.answer;
   });
 
   it('beyond a thousand given up it is nobody, however many of them are answered later', async () => {
