@@ -35,9 +35,24 @@ export interface Wire {
   close(): void;
 }
 
+const pools = new Set<HttpAgent>();
+
+/**
+ * Drops the connections that agents keep and do not use: those to a gateway that has just ended are dead, which their
+ * pool may learn only after it has sent the next request there.
+ */
+export function dropKept(): void {
+  for (const pool of pools) {
+    for (const socket of Object.values(pool.freeSockets).flat()) {
+      socket?.destroy();
+    }
+  }
+}
+
 export function createWire(url: string, always: HeaderChanges = {}): Wire {
   const target = new URL(url);
   const pool = new HttpAgent({ keepAlive: true });
+  pools.add(pool);
   const running = new Set<Exchange>();
   let ids = 0;
   return {
@@ -67,6 +82,7 @@ export function createWire(url: string, always: HeaderChanges = {}): Wire {
         each.abort();
       }
       pool.destroy();
+      pools.delete(pool);
     },
   };
 }

@@ -6,6 +6,7 @@ import { createLog, type Log } from '../../src/base/log.ts';
 import type { SettingsDiff } from '../../src/config/diff.ts';
 import { type Loaded, parseSettings } from '../../src/config/load.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import { dropKept } from './agent-base.ts';
 
 /** A configuration as its file has it, before defaults: what `upstream.config` of the kit goes into. */
 export interface GatewayConfig {
@@ -60,6 +61,7 @@ export async function startGateway(
     },
     async restart() {
       await running.gateway.close();
+      dropKept();
       running = await start(text, running.port, recording(lines), lock);
     },
     close: () => running.gateway.close(),
