@@ -62,7 +62,7 @@ function patchbay(more: object = {}, headers: Readonly<Record<string, string>> =
       const file = join(folder, `patchbay-${port}.yaml`);
       const config = {
         listen: { port },
-        sealingKey: Buffer.alloc(32, 7).toString('base64'),
+        stateDir: folder,
         upstreams,
         ...more,
       };
