@@ -6,7 +6,7 @@ const MIB = 2 ** 20;
 /** `npm run soak` sets the time, in s: 20 minutes. In the suite it is one minute. */
 const seconds = Number(process.env['PATCHBAY_SOAK'] ?? 50);
 
-it('holds no more after long comings and goings than after the first ones', {
+it('C-087: holds no more after long comings and goings than after the first ones', {
   timeout: seconds * 1_000 + 60_000,
 }, async () => {
   const long = process.env['PATCHBAY_SOAK'] !== undefined;

@@ -49,7 +49,7 @@ async function imported(names: readonly string[], env: Readonly<Record<string, s
   };
 }
 
-describe('import', () => {
+describe('C-081: import', () => {
   it('reads Claude Desktop, whose references are for the servers themselves', async () => {
     const { upstreams, said, variables, entries } = await imported(['claude_desktop_config.json'], {
       RECIPES_TOKEN: 'r',
@@ -99,7 +99,7 @@ describe('import', () => {
     expect(said).toContain('mcpServers.untyped: it has no "type"');
   });
 
-  it('reads VS Code: inputs, the file of variables, sockets, sandboxes', async () => {
+  it('C-083: reads VS Code: inputs, the file of variables, sockets, sandboxes', async () => {
     const { upstreams, said, variables } = await imported(['project/.vscode/mcp.json'], {
       DESK_TOKEN: 'd',
       PAGE_TOKEN: 'p',
@@ -152,7 +152,7 @@ describe('import', () => {
     expect(said).toContain('ids have at most 32 characters');
   });
 
-  it('reads Windsurf, Cline and Zed', async () => {
+  it('C-082: reads Windsurf, Cline and Zed', async () => {
     const { upstreams, said } = await imported(
       ['mcp_config.json', 'cline_mcp_settings.json', 'zed-settings.json'],
       { BILLS_TOKEN: 'b', OLD_REMOTE_TOKEN: 'o' },
