@@ -112,6 +112,7 @@ export class IssuerKeys {
     if (!isObject(body)) {
       throw new Error(`the answer is no key set (status ${status})`);
     }
+    // jose looks at every member itself, and throws for what is no key set.
     return createLocalJWKSet(body as unknown as JSONWebKeySet);
   }
 

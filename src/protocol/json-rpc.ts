@@ -67,6 +67,7 @@ export function classify(value: unknown): Classified {
   if (Object.hasOwn(value, 'method')) {
     return classifyCall(value, known);
   }
+  // The casts below: every member that the type names was looked at; the compiler does not follow single members.
   if (isObject(value['result'])) {
     return isRpcId(id)
       ? { kind: 'response', message: value as unknown as RpcResult }
@@ -86,6 +87,7 @@ function classifyCall(value: JsonObject, known: { id?: RpcId }): Classified {
   if (params !== undefined && params !== null && !isObject(params)) {
     return { kind: 'invalid', reason: 'params must be an object', ...known };
   }
+  // Cast below as a whole: method, params and id were looked at one by one.
   const message = params === null ? { ...value, params: {} } : value;
   if (!Object.hasOwn(value, 'id')) {
     return { kind: 'notification', message: message as unknown as RpcNotification };

@@ -59,6 +59,7 @@ export class RequestStates {
     if (!holds) {
       throw new GatewayError('STATE_INVALID');
     }
+    // Sealed by `seal` alone, whose parameter has this type: nobody else has the key.
     return content as unknown as StateContent;
   }
 }
