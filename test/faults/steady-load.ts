@@ -47,6 +47,11 @@ export class SteadyLoad implements AsyncDisposable {
     return load;
   }
 
+  /** Nobody calls any more. */
+  get isOver(): boolean {
+    return this.#stopping;
+  }
+
   /** Answers so far of both eras. */
   count(upstream: string): Tally {
     const [legacy, modern] = this.#of(upstream);

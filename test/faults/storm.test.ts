@@ -62,7 +62,7 @@ describe('while everything around it breaks', () => {
   });
 
   beforeEach(async () => {
-    for (const upstream of ['pipe', 'legacy', 'modern']) {
+    for (const upstream of load.isOver ? [] : ['pipe', 'legacy', 'modern']) {
       await load.untilRight(upstream);
     }
   });
@@ -276,9 +276,14 @@ describe('while everything around it breaks', () => {
     await recovers();
   });
 
-  it('and when it is over nothing is left', async () => {
+  it('and when it is over every call ends, and the gateway within its grace', async () => {
     await load[Symbol.asyncDispose]();
+    expect(load.wrong).toEqual([]);
     await gateway.close();
+    await expect(fetch(`${gateway.origin}/healthz`)).rejects.toThrow();
+  });
+
+  it('and nothing is left', async () => {
     await Promise.all(pipe.everyPid.map((pid) => untilGone(pid)));
     for (const server of [pipe, legacyLine, modernLine, legacy, modern, steady]) {
       await server[Symbol.asyncDispose]();

@@ -99,9 +99,12 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       // Broken pipes are what this proxy is for; the other side learns of it by being closed.
       from.on('error', () => undefined);
       from.on('close', () => {
-        flows.delete(flow);
         if (mode.kind !== 'blackhole') {
           to.destroy();
+        }
+        // A flow of which one end is left is still open: who ends the proxy ends that too.
+        if (near.closed && far.closed) {
+          flows.delete(flow);
         }
       });
     }
@@ -142,6 +145,11 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     },
     heal: () => {
       mode = { kind: 'pass' };
+      for (const flow of flows) {
+        if (flow.near.closed || flow.far.closed) {
+          end(flow);
+        }
+      }
     },
     async [Symbol.asyncDispose]() {
       for (const { near, far } of flows) {

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { refusingPort, silentPort, startFaultProxy } from '../../kit/faults.ts';
 import { startHttpUpstream } from '../../kit/http-upstream.ts';
@@ -33,6 +34,27 @@ describe('the fault proxy', () => {
     expect([lost.messages, upstream.count('tools/call'), proxy.open]).toEqual([[], 1, 2]);
     lost.abort();
     expect((await lost.done).ended).toBe('client');
+  });
+
+  it('ends with the half of a connection whose other half was lost in the black hole', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    for (const healed of [false, true]) {
+      const proxy = await startFaultProxy((server.address() as AddressInfo).port);
+      const client = connect(proxy.port, '127.0.0.1').resume();
+      const [served] = (await once(server, 'connection')) as [Socket];
+      proxy.blackhole();
+      served.resetAndDestroy();
+      const closed = once(client, 'close');
+      if (healed) {
+        await once(served, 'close');
+        await expect.poll(() => proxy.open).toBe(1);
+        proxy.heal();
+      }
+      await proxy[Symbol.asyncDispose]();
+      await closed;
+    }
+    server.close();
   });
 
   it('cuts an answer after so many bytes', async () => {
