@@ -3,16 +3,12 @@ FROM node:26-slim AS base
 WORKDIR /app
 COPY package.json package-lock.json ./
 
-# Everything, to compile with. Install scripts stay off: none of the packages needs one here.
+# Everything, to build with. Install scripts stay off: none of the packages needs one here.
 FROM base AS build
 RUN npm ci --ignore-scripts
-COPY tsconfig.json ./
+COPY .ci/build.ts ./.ci/
 COPY src ./src
 RUN npm run build
-
-# Only what runs.
-FROM base AS production
-RUN npm ci --omit=dev --ignore-scripts
 
 # An MCP server to try the gateway with: docker-compose.yml. Not part of the gateway's image.
 FROM build AS example-server
@@ -29,7 +25,6 @@ ENV NODE_ENV=production \
     XDG_STATE_HOME=/var/lib
 # Here the gateway keeps the key that lets sessions outlive it.
 RUN install -d -m 0700 -o 1000 -g 1000 /var/lib/patchbay
-COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY LICENSE ./
 # By number, so that an orchestrator can verify that it is not root: the user `node` of the base image.

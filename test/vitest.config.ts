@@ -19,6 +19,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
+    globalSetup: 'test/kit/build-program.ts',
     include: ['test/**/*.test.ts'],
     // Peers of other languages take their packages from their registries: a run of its own, `npm run test:interop`.
     exclude: ['test/interop/**'],

@@ -1,6 +1,5 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { publicBase } from '../access/resource.ts';
 import type { JsonObject } from '../base/json.ts';
 import { type LoadOptions, loadSettings } from '../config/load.ts';
@@ -114,7 +113,8 @@ async function targetFor(host: Host, options: ConnectOptions, io: Io): Promise<T
   ];
   if (options.stdio === true || host.http === undefined) {
     const names = style === undefined ? [] : ['--names', style];
-    const args = [mainFile(), 'stdio', '--config', resolve(options.config), ...names];
+    // This very program, since a desktop program knows nothing of the `PATH` of a shell.
+    const args = [io.main, 'stdio', '--config', resolve(options.config), ...names];
     return { target: { command: process.execPath, args, token: token || mode === 'jwt' }, remarks };
   }
   const url = new URL(options.url ?? endpointOf(settings, options));
@@ -148,12 +148,6 @@ function styleOf(settings: Settings | undefined, view = 'default'): string {
   const own =
     settings !== undefined && Object.hasOwn(settings.views, view) ? settings.views[view]?.naming : undefined;
   return own ?? settings?.naming.style ?? 'dotted';
-}
-
-/** What the host starts: this very program, since a desktop program knows nothing of the `PATH` of a shell. */
-function mainFile(): string {
-  const self = import.meta.url;
-  return fileURLToPath(new URL(`../main${self.slice(self.lastIndexOf('.'))}`, self));
 }
 
 interface Printed {

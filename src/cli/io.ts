@@ -4,6 +4,8 @@ import { withoutCredentials } from '../base/secrets.ts';
 
 /** The edge of a command: where it writes and what it was started with. Answers go to stdout, everything else to stderr. */
 export interface Io {
+  /** The file of this very program, for what starts it again. */
+  readonly main: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -23,8 +25,8 @@ export interface Io {
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The real process, which `stopped` watches over. */
-export function processIo(stopped: Io['stopped']): Io {
+/** The real process, whose file is `main` and which `stopped` watches over. */
+export function processIo(main: string, stopped: Io['stopped']): Io {
   // A reader that closes its end early (`patchbay tools | head`) has what it wanted; any other fault is one.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') {
@@ -32,6 +34,7 @@ export function processIo(stopped: Io['stopped']): Io {
     }
   });
   return {
+    main,
     input: () => text(process.stdin),
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     env: process.env,

@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { compileCache } from '../kit/compile-cache.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { MAIN } from '../kit/program.ts';
 import { run } from '../unit/cli/run.ts';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const MAIN = inRepository('src/main.ts');
 const SERVER = inRepository('test/fixtures/upstreams/scripted-stdio.ts');
 const fixture = (name: string) => inRepository(`test/fixtures/config/${name}`);
 

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { AGENTS } from '../kit/agents.ts';
@@ -14,11 +13,11 @@ import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectModern } from '../kit/modern-agent.ts';
 import { alive, processesMarked, processFacts, signal, untilGone } from '../kit/processes.ts';
+import { MAIN } from '../kit/program.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { type ScriptedStdio, startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script } from '../kit/upstream.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const TOOLS = 'notifications/tools/list_changed';
 const stop = { grace: '400ms' };
 

@@ -6,16 +6,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { AGENTS } from '../kit/agents.ts';
 import { compileCache } from '../kit/compile-cache.ts';
 import { refusingPort, silentPort } from '../kit/faults.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { MAIN } from '../kit/program.ts';
 import { createWaits } from '../kit/waits.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** The places a secret can stand in a configuration or in a request. */
 const PLACES = [

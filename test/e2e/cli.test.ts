@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { compileCache } from '../kit/compile-cache.ts';
 import { alive, processesMarked } from '../kit/processes.ts';
+import { MAIN } from '../kit/program.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const MAIN = inRepository('src/main.ts');
 const EVERYTHING = {
   command: process.execPath,
   args: [inRepository('node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'],

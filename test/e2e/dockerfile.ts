@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { chmod, chown, cp, mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
 /** One instruction of a Dockerfile: `name` in capitals, `args` with continued lines joined. */
@@ -165,7 +165,7 @@ async function copy(
     }
     for (const file of inside) {
       const to = target.endsWith('/')
-        ? join(here, target, file)
+        ? join(here, target, file === source ? basename(file) : file)
         : join(here, target, file.slice(source.length));
       await mkdir(dirname(to), { recursive: true });
       await cp(join(options.context, file), to);
@@ -192,9 +192,7 @@ async function run(script: string, root: string, here: string, options: ReplayOp
     await link(options.installed, join(here, 'node_modules'), options);
     return;
   }
-  // `npm run check` looks at the types; what is written is the same without.
-  const quick = script === 'npm run build' ? `${script} -- --noCheck` : script;
-  await execute('sh', ['-c', quick], here, options.env);
+  await execute('sh', ['-c', script], here, options.env);
 }
 
 /**

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOST_FILES } from '../fixtures/hosts/files.ts';
 import { compileCache } from '../kit/compile-cache.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
+import { MAIN } from '../kit/program.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Programs that the files start; each is a server here. */
 const PROGRAMS = ['npx', 'uvx', 'uv', 'python3', 'docker', 'acme', 'acme-index', 'acme-ledger'];
 

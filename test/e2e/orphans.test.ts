@@ -4,13 +4,12 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, type ExpectStatic, it } from 'vitest';
 import { stringify } from 'yaml';
 import { connectModern } from '../kit/modern-agent.ts';
 import { processesMarked, processTree, signal } from '../kit/processes.ts';
+import { MAIN } from '../kit/program.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const BOOM = new URL('../fixtures/boom-preload.mjs', import.meta.url).href;
 
 let folder: string;

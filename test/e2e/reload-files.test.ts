@@ -3,16 +3,14 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { type JsonObject, objectAt } from '../../src/base/json.ts';
 import { compileCache } from '../kit/compile-cache.ts';
 import { type ScriptedHttp, startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectModern } from '../kit/modern-agent.ts';
+import { MAIN } from '../kit/program.ts';
 import { createWaits, PATIENCE } from '../kit/waits.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 let folder: string;
 let web: ScriptedHttp;

@@ -1,16 +1,15 @@
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKey } from '../../src/access/keys.ts';
 import { AGENTS } from '../kit/agents.ts';
 import { type ScriptedHttp, startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectLegacy } from '../kit/legacy-agent.ts';
 import { connectPipe } from '../kit/pipe-agent.ts';
+import { MAIN } from '../kit/program.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startTokenIssuer, type TokenIssuer } from '../kit/token-issuer.ts';
 import { configFile, run } from '../unit/cli/run.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
 describe('with tokens', () => {

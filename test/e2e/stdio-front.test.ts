@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../src/base/json.ts';
@@ -13,6 +12,7 @@ import { META } from '../fixtures/upstreams/scripted-script.ts';
 import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectHere, connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent.ts';
 import { descendants, signal, untilAllGone } from '../kit/processes.ts';
+import { MAIN } from '../kit/program.ts';
 import { everythingStdio } from '../kit/real-servers.ts';
 import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
 import { startGateway } from '../kit/start-gateway.ts';
@@ -20,7 +20,6 @@ import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
 import { NOWHERE, run } from '../unit/cli/run.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const ERAS = ['legacy', 'modern'] as const;
 

@@ -30,6 +30,7 @@ export function cliPage(): string {
   let printed = '';
   const program = buildProgram(
     {
+      main: '/opt/patchbay/main.js',
       env: {},
       out: (text) => {
         printed += text;

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
+import { MAIN } from '../kit/program.ts';
 import { type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { type Caller, startCaller } from './caller.ts';
 import { proveCancellation, proveContract } from './contract.ts';
@@ -14,7 +14,6 @@ const installed = inject('interop');
 /** A few servers, of both eras, are enough to see what these ways in are like. */
 const servers = SERVERS.filter(({ id }) => ['mcp2-http-new', 'go-http-new', 'go-http-old'].includes(id));
 const missing = servers.some(({ sdk }) => !isHere(sdk, installed));
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 const WAYS = CLIENTS.flatMap((client) =>
   waysIn(client)

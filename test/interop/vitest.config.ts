@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/interop/*.test.ts'],
-    globalSetup: ['test/interop/install.ts'],
+    globalSetup: ['test/kit/build-program.ts', 'test/interop/install.ts'],
     maxWorkers: 2,
     testTimeout: 30_000,
     // A file starts up to eighteen servers, most of them in Python.

@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileCache } from './compile-cache.ts';
+import { MAIN } from './program.ts';
 import { createWaits } from './waits.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
 export interface GatewayProcess extends AsyncDisposable {
   readonly child: ChildProcess;

@@ -15,6 +15,7 @@ export interface Ran {
 
 /** An edge where nobody is: no variable, nothing to read, nothing ends it, and what is written is lost. */
 export const NOWHERE: Io = {
+  main: '/opt/patchbay/main.js',
   env: {},
   out: () => {},
   err: () => {},

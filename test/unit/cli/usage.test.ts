@@ -5,6 +5,7 @@ import { configFile, run } from './run.ts';
 const nowhere = () => {};
 const program = buildProgram(
   {
+    main: '/opt/patchbay/main.js',
     env: {},
     out: nowhere,
     err: nowhere,
