@@ -26,6 +26,9 @@ export function formatOf(root: Source, path: string): FormatName | undefined {
   if (mapAt(root, 'registry') !== undefined) {
     return 'docker';
   }
+  if (has('mcpProxy')) {
+    return 'mcp-proxy';
+  }
   const servers = mapAt(root, 'mcpServers');
   if (servers !== undefined || has('mcpServers')) {
     return BY_NAME.find(([name]) => name.test(path))?.[1] ?? byHabits(root, servers);
@@ -64,6 +67,13 @@ function byHabits(root: Source, servers: SourceMap | undefined): FormatName {
     entries.some(({ value }) => keys.some((key) => entryOf(value, key) !== undefined));
   const says = (pattern: RegExp) =>
     entries.some(({ value }) => textsIn(value).some((text) => pattern.test(text)));
+  if (
+    some('disabled_tools', 'disabled_resources', 'custom_instructions') ||
+    entryOf(root, 'nativeMCPServers') !== undefined ||
+    says(/\$\{cmd:/)
+  ) {
+    return 'mcp-hub';
+  }
   if (some('serverUrl', 'disabledTools')) {
     return 'windsurf';
   }

@@ -31,6 +31,19 @@ export const gemini: Dialect = (text) =>
     ([, braced, standIn, bare = '']) => ({ variable: braced ?? bare, standIn }),
   );
 
+/** mcp-hub: `${V}`, `${env:V}`, `$V`, what an editor knows of its workspace, and the output of commands. */
+export const hub: Dialect = (text, around, odd) =>
+  cut(text, /\$\{([^{}]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)/g, ([whole, body, bare]) => {
+    if (bare !== undefined) {
+      return { variable: bare };
+    }
+    if (/^cmd:/.test(body ?? '')) {
+      odd('the output of a command stood here; run it yourself, and name a variable or a file');
+      return undefined;
+    }
+    return VARIABLE.test(body ?? '') ? { variable: body ?? '' } : ofEditor(whole, body ?? '', around, odd);
+  });
+
 /** opencode: `{env:V}` and `{file:path}`. */
 export const opencode: Dialect = (text, _around, odd) =>
   cut(text, /\{(env|file):([^{}]+)\}/g, ([, kind, what = '']) =>
@@ -39,21 +52,28 @@ export const opencode: Dialect = (text, _around, odd) =>
 
 /** VS Code, Cursor and Windsurf: `${env:V}`, `${input:id}`, and what the editor knows of its workspace. */
 export const editor: Dialect = (text, around, odd) =>
-  cut(text, /\$\{([^{}]+)\}/g, ([whole, body = '']) => {
-    const [kind = '', ...rest] = body.split(':');
-    const what = rest.join(':');
-    if (kind === 'env' && what !== '') {
-      return variable(what, odd);
-    }
-    if (kind === 'input' && what !== '') {
-      return input(what, around, odd);
-    }
-    const known = placeOf(body, around);
-    if (known === undefined) {
-      odd(`nothing stands for ${JSON.stringify(whole)} here`);
-    }
-    return known;
-  });
+  cut(text, /\$\{([^{}]+)\}/g, ([whole, body = '']) => ofEditor(whole, body, around, odd));
+
+function ofEditor(
+  whole: string,
+  body: string,
+  around: Surroundings,
+  odd: (message: string) => void,
+): Part | undefined {
+  const [kind = '', ...rest] = body.split(':');
+  const what = rest.join(':');
+  if (kind === 'env' && what !== '') {
+    return variable(what, odd);
+  }
+  if (kind === 'input' && what !== '') {
+    return input(what, around, odd);
+  }
+  const known = placeOf(body, around);
+  if (known === undefined) {
+    odd(`nothing stands for ${JSON.stringify(whole)} here`);
+  }
+  return known;
+}
 
 function variable(name: string, odd: (message: string) => void): Part | undefined {
   if (!VARIABLE.test(name)) {

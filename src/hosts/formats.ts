@@ -1,4 +1,4 @@
-import { claudeCode, type Dialect, editor, gemini, noReferences, opencode } from './dialect.ts';
+import { claudeCode, type Dialect, editor, gemini, hub, noReferences, opencode } from './dialect.ts';
 
 /** What a member of a server's entry means. Times are in the unit of the host. */
 export type Meaning =
@@ -6,6 +6,8 @@ export type Meaning =
   | 'command'
   | 'args'
   | 'env'
+  /** A value that is empty or null is looked up under its own name. */
+  | 'envOrOwn'
   | 'envFile'
   | 'passEnv'
   | 'cwd'
@@ -27,6 +29,12 @@ export type Meaning =
   | 'approval'
   /** A limit on what the server may do, which the gateway does not enforce. */
   | 'limit'
+  /** What mcp-proxy keeps beside an entry: its filter of tools, keys of clients, whether it is on. */
+  | 'proxyOptions'
+  /** Resources and templates that are hidden one by one. */
+  | 'hiddenResources'
+  /** Other instructions for the model than the server's own. */
+  | 'instructions'
   /** How the host signs in by OAuth. */
   | 'oauth'
   /** For people, or for the host alone. */
@@ -183,6 +191,39 @@ export const FORMATS = {
       tools: 'approval',
     },
     tick: 1000,
+  },
+  // The next two are no hosts but gateways: whoever comes from one has its file.
+  'mcp-hub': {
+    label: 'mcp-hub',
+    root: ['mcpServers'],
+    dialect: hub,
+    members: {
+      ...COMMON,
+      env: 'envOrOwn',
+      disabled_tools: 'deny',
+      disabled_prompts: 'hiddenResources',
+      disabled_resources: 'hiddenResources',
+      disabled_resourceTemplates: 'hiddenResources',
+      custom_instructions: 'instructions',
+      dev: 'label',
+    },
+    tick: 1,
+  },
+  'mcp-proxy': {
+    label: 'mcp-proxy',
+    root: ['mcpServers'],
+    dialect: gemini,
+    members: {
+      ...COMMON,
+      url: 'sseUrl',
+      transportType: 'kind',
+      timeout: 'call',
+      options: 'proxyOptions',
+      oauth: 'oauth',
+    },
+    // It counts in nanoseconds.
+    tick: 1e-6,
+    http: 'streamable-http',
   },
 } as const satisfies Record<string, Format>;
 

@@ -2,7 +2,7 @@ import type { Path } from '../config/problems.ts';
 import type { Surroundings } from './dialect.ts';
 import { type Draft, type Findings, remark } from './draft.ts';
 import type { Format, Meaning } from './formats.ts';
-import type { Source, SourceEntry } from './source.ts';
+import { entryOf, mapAt, type Source, type SourceEntry, textAt } from './source.ts';
 import { Values } from './values.ts';
 import { literal, plain, VARIABLE, type Wording } from './wording.ts';
 
@@ -36,6 +36,7 @@ const TAKE: Readonly<Record<Meaning, Take>> = {
     members.draft.args.push(...members.list(key, value));
   },
   env: (members, key, value) => members.texts('env', key, value),
+  envOrOwn: (members, key, value) => members.envOrOwn(key, value),
   headers: (members, key, value) => members.texts('headers', key, value),
   headerVariables: ({ draft, values }, key, value) => {
     for (const [name, variable] of values.texts([key], value)) {
@@ -76,6 +77,11 @@ const TAKE: Readonly<Record<Meaning, Take>> = {
       says(message)(members, key, value);
     }
   },
+  proxyOptions: (members, key, value) => members.proxyOptions(key, value),
+  hiddenResources: says('NOT APPLIED: hide them with a rule ("access"), or leave them out of a view'),
+  instructions: says(
+    'not imported: the gateway tells the instructions of the server, or none ("instructions")',
+  ),
   label: () => {},
 };
 
@@ -204,6 +210,43 @@ export class EntryMembers {
   texts(into: 'env' | 'headers', key: string, value: Source): void {
     for (const [name, text] of this.values.texts([key], value)) {
       this.draft[into].set(name, this.#read(text, [key, name], value));
+    }
+  }
+
+  /** What is empty or null is a variable of that very name. */
+  envOrOwn(key: string, value: Source): void {
+    const entries = value.kind === 'map' ? value.entries : [];
+    const isOwn = ({ value: each }: SourceEntry) =>
+      each.kind === 'scalar' && (each.value === null || each.value === '');
+    for (const { key: name, value: each } of entries.filter(isOwn)) {
+      this.draft.env.set(name, lookedUp(this.draft, [key, name], each, name));
+    }
+    const rest = value.kind === 'map' ? { ...value, entries: entries.filter((each) => !isOwn(each)) } : value;
+    this.texts('env', key, rest);
+  }
+
+  /** `options` of mcp-proxy. What it says of logs and of how it reconnects needs no word here. */
+  proxyOptions(key: string, value: Source): void {
+    const { draft, values } = this;
+    const filter = mapAt(value, 'toolFilter');
+    const list = entryOf(filter, 'list')?.value;
+    if (list !== undefined) {
+      const names = values.list([key, 'toolFilter', 'list'], list);
+      if (textAt(filter, 'mode') === 'allow') {
+        draft.allow = names;
+      } else {
+        draft.deny = names;
+      }
+    }
+    const off = entryOf(value, 'disabled') ?? entryOf(value, 'Disabled');
+    if (off !== undefined) {
+      this.flag(true, key, off.value);
+    }
+    const tokens = entryOf(value, 'authTokens');
+    if (tokens !== undefined) {
+      const message =
+        'NOT IMPORTED: clients sign in once for all servers: "auth", with keys of "patchbay keys new"; who sees which server is said by "access"';
+      remark(draft, message, [key, 'authTokens'], tokens.place);
     }
   }
 

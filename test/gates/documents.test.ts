@@ -12,7 +12,13 @@ const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('t
 /** First members of a path in this repository; texts such as `text/event-stream` are none. */
 const TOP = /^(?:src|test|docs|config|bench|\.ci|\.github)\/|^[\w.-]+\.(?:md|json|ya?ml|cjs)$/;
 /** Files that users have, not this repository. */
-const FOREIGN = new Set(['team.yaml', 'gateway.yaml', 'patchbay.lock.json']);
+const FOREIGN = new Set([
+  'team.yaml',
+  'gateway.yaml',
+  'my-gateway.yaml',
+  'server.json',
+  'patchbay.lock.json',
+]);
 
 /** Paths a page names: in code, and as targets of links. Patterns (`*`) and places (`<id>`) are no paths. */
 function pathsIn(page: string): readonly string[] {

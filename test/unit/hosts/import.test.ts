@@ -184,6 +184,32 @@ describe('C-081: import', () => {
     expect(said).toContain('reads "serverUrl"');
   });
 
+  it('reads the files of mcp-hub and mcp-proxy, for whoever comes from one', async () => {
+    const { upstreams, said, variables } = await imported(['servers.json', 'mcp-proxy.json'], {
+      ROOT: '/srv/notes',
+      KEY: 'k',
+      NOTES_MODE: 'ro',
+    });
+    expect(upstreams['notes']).toMatchObject({
+      args: ['--root', '/srv/notes'],
+      env: { ROOT: '/srv/notes', KEY: 'k', AUTH: 'Bearer k', MODE: 'ro' },
+      tools: { deny: ['drop'] },
+    });
+    expect(variables).toEqual(['ROOT', 'KEY', 'NOTES_MODE']);
+    expect(upstreams['vault']).toMatchObject({ enabled: false });
+    expect(said).toContain('the output of a command stood here');
+    expect(said).toContain('notes.disabled_resources: NOT APPLIED');
+    expect(upstreams['code']).toMatchObject({ env: { HOME_DIR: HOME }, tools: { deny: ['push'] } });
+    expect(upstreams['feed']).toMatchObject({
+      enabled: false,
+      transport: 'sse',
+      timeouts: { call: 30_000 },
+      tools: { allow: ['read'] },
+    });
+    expect(upstreams['flow']).toMatchObject({ transport: 'streamable-http' });
+    expect(said).toContain('code.options.authTokens: NOT IMPORTED: clients sign in once for all servers');
+  });
+
   it('reads Gemini CLI, opencode and Codex', async () => {
     const { upstreams, said } = await imported(['.gemini/settings.json', 'opencode.json', 'config.toml'], {
       SUMS_KEY: 's',
