@@ -1,6 +1,6 @@
 // The room table of docs/architecture.md as rules. A new arrow between rooms is a decision, not an accident.
 const room = (name) => `^src/${name}/`;
-const sisters = ['upstream', 'catalog', 'access', 'changes', 'vetting', 'observe'];
+const sisters = ['upstream', 'catalog', 'access', 'changes', 'vetting', 'state', 'observe'];
 const settingsTypes = '^src/config/settings\\.ts$';
 
 const only = (name, ...may) => ({
@@ -31,10 +31,19 @@ module.exports = {
     ),
     only('relay', room('base'), room('protocol'), settingsTypes, sisterRooms),
     only('front', room('base'), room('protocol'), settingsTypes, room('relay'), sisterRooms),
+    // A program of its own, in a browser: it shares words with the gateway, and shapes of answers as types.
+    only('ui', room('base'), room('protocol'), '^src/(observe|relay)/'),
+    typesOnly('ui-knows-answers-as-types', room('ui'), '^src/(observe|relay)/'),
+    {
+      name: 'ui-stays-in-the-browser',
+      severity: 'error',
+      from: { path: '^src/', pathNot: room('ui') },
+      to: { path: '(^|node_modules/)preact(/|$)|^src/ui/' },
+    },
     only('cli', room('base'), room('protocol'), room('config'), room('hosts'), room('relay'), sisterRooms, '^src/gateway\\.ts$'),
-    typesOnly('settings-as-types-only', '^src/(upstream|catalog|access|changes|vetting|observe|relay|front)/', settingsTypes),
-    typesOnly('relay-gets-handles-injected', room('relay'), '^src/(upstream|changes|observe)/'),
-    typesOnly('front-gets-handles-injected', room('front'), '^src/(relay|upstream|catalog|changes|observe)/'),
+    typesOnly('settings-as-types-only', '^src/(upstream|catalog|access|changes|vetting|state|observe|relay|front)/', settingsTypes),
+    typesOnly('relay-gets-handles-injected', room('relay'), '^src/(upstream|changes|state|observe)/'),
+    typesOnly('front-gets-handles-injected', room('front'), '^src/(relay|upstream|catalog|changes|state|observe)/'),
     {
       name: 'fastify-stays-in-front',
       severity: 'error',
@@ -58,6 +67,6 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.js', '.json'] },
   },
 };

@@ -1,43 +1,114 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile } from 'esbuild';
+import { gzipSync } from 'node:zlib';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** The vocabulary of the tokenizer is half as large as everything else, and few starts need it: a file of its own. */
+const TOKENIZER = 'gpt-tokenizer/encoding/o200k_base';
+
+const HOW = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
+/** The operator page runs in browsers of the last two years. */
+const PAGE = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  platform: 'browser',
+  format: 'esm',
+  target: ['chrome124', 'firefox125', 'safari17.4'],
+  // Its own tsconfig builds upon one that is not there where only the program is built.
+  tsconfigRaw: {},
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  minify: true,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+};
 
 /**
  * Builds the program with all that it needs into one file, `main.js` in `folder`: Node finds, reads and links some 700
  * modules otherwise, which takes longer than everything else at a start (docs/decisions/0034). Beside it are its source
- * map and the licences of what is in it.
+ * map, the licences of what is in it, and two files that few need: `tokens.js`, which is loaded when something is counted
+ * in tokens, and `ui.js`, the operator page, which is loaded when somebody opens it.
  */
 export async function buildProgram(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { metafile } = await build({
-    absWorkingDir: ROOT,
+    ...HOW,
     entryPoints: ['src/main.ts'],
     outfile: join(folder, 'main.js'),
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node22',
     sourcemap: true,
     sourcesContent: false,
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'warning',
     // Its entry for `require` loads its parts by names that no bundler can follow.
     alias: { 'jsonc-parser': join(ROOT, 'node_modules/jsonc-parser/lib/esm/main.js') },
+    plugins: [
+      {
+        name: 'tokenizer-beside',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: new RegExp(`^${TOKENIZER}$`) }, () => ({
+            path: './tokens.js',
+            external: true,
+          })),
+      },
+    ],
     // What is in it and was written as CommonJS asks for parts of Node.
     banner: {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },
   });
-  writeFileSync(join(folder, 'LICENSES.txt'), licences(metafile));
+  const tokens = await build({ ...HOW, entryPoints: [TOKENIZER], outfile: join(folder, 'tokens.js') });
+  const page = await buildPage(join(folder, 'ui.js'));
+  const inputs = { ...metafile.inputs, ...tokens.metafile.inputs, ...page.inputs };
+  writeFileSync(join(folder, 'LICENSES.txt'), licences({ inputs }));
+}
+
+/** The page as a module of its compressed files, by name; see `src/front/page.ts`. */
+async function buildPage(outfile: string): Promise<Metafile> {
+  const { outputFiles, metafile } = await build({
+    ...PAGE,
+    entryPoints: ['src/ui/main.tsx', 'src/ui/page.css'],
+    entryNames: '[name]-[hash]',
+    outdir: dirname(outfile),
+    write: false,
+  });
+  const built = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }));
+  const named = (ending: string) => built.find(({ name }) => name.endsWith(ending))?.name ?? '';
+  const index = read('src/ui/index.html').replace('main.js', named('.js')).replace('page.css', named('.css'));
+  const digest = createHash('sha256').update(index).digest('base64url');
+  const files = Object.fromEntries([
+    ...built.map(({ name, contents }) => [name, compressed(extname(name), contents)]),
+    ['', { ...compressed('.html', Buffer.from(index)), digest }],
+  ]);
+  writeFileSync(outfile, `export const FILES = ${JSON.stringify(files)};\n`);
+  return metafile;
+}
+
+function compressed(ending: string, contents: Uint8Array) {
+  return { type: TYPES[ending], gzip: gzipSync(contents, { level: 9 }).toString('base64') };
 }
 
 /** The licence of each package in the program, which its text asks to be kept with copies. */
-function licences({ inputs }: Metafile): string {
+function licences({ inputs }: Pick<Metafile, 'inputs'>): string {
   const folders = new Set(
     Object.keys(inputs).flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []),
   );

@@ -1,4 +1,5 @@
 import type { ScopeKey } from './access/cache-scope.ts';
+import { ANONYMOUS } from './access/principal.ts';
 import { Budget } from './base/budget.ts';
 import type { Log } from './base/log.ts';
 import { changesMoved, changesSeen, type Look } from './catalog/changes-seen.ts';
@@ -10,16 +11,22 @@ import type { OwnerOf } from './changes/interest.ts';
 import { TaskUpdates, Updates } from './changes/updates.ts';
 import type { Settings } from './config/settings.ts';
 import type { FrontOptions, Place } from './front/front.ts';
+import type { FlowObserver } from './observing.ts';
 import { notifies } from './protocol/capabilities.ts';
 import type { Envelope } from './protocol/era-codec.ts';
-import { type Change, type Implementation, KINDS, type Kind } from './protocol/model.ts';
-import { type Caller, sightOf } from './relay/context.ts';
+import { type CacheHints, type Change, type Implementation, KINDS, type Kind } from './protocol/model.ts';
+import { type Caller, listedSightOf } from './relay/context.ts';
+import { listingKey } from './relay/find-list.ts';
+import { Gone } from './relay/gone.ts';
 import { readList } from './relay/read-list.ts';
 import { ReplyCache } from './relay/reply-cache.ts';
 import { partyOf } from './relay/reverse.ts';
 import { listScoping, scopedBy } from './relay/scoping.ts';
 import { Fleet } from './upstream/fleet.ts';
+import type { FleetEvents } from './upstream/fleet-events.ts';
+import type { Replicas } from './upstream/replicas.ts';
 import type { Rebuilding } from './upstream/roster.ts';
+import { Vetting, type VettingOptions } from './vetting/vetting.ts';
 
 /** What a change of an upstream passes through, and what is kept until one. */
 export interface ChangeFlow
@@ -30,55 +37,70 @@ export interface ChangeFlow
   readonly updates: Updates;
   readonly taskUpdates: TaskUpdates;
   readonly replies: ReplyCache;
+  readonly vetting: Vetting;
+  readonly gone: Gone;
+  /** What is kept for single users and of resources. */
+  readonly cacheBytes: () => number;
+  /** When a list of everybody's is read again by itself, in ms; undefined: only when told. */
+  readonly rereadEvery: (upstream: string, kind: Kind, hints: CacheHints) => number | undefined;
+}
+
+export interface FlowOptions {
+  readonly settings: () => Settings;
+  readonly clientInfo: Implementation;
+  readonly log: Log;
+  readonly approvals: Pick<VettingOptions, 'lock' | 'watches'>;
+  readonly seen: FlowObserver;
+  readonly shared: FlowShared;
+}
+
+/** What a change has to do with other replicas of the gateway. */
+export interface FlowShared {
+  readonly upstreams: Replicas | undefined;
+  /** Tells them what an upstream has said. */
+  readonly hint: (hint: Hint) => void;
+}
+
+/**
+ * An upstream has said that a list changed, or a resource: what others keep of it is out of date as well. Neither: what it
+ * lets this owner see may be another now.
+ */
+export interface Hint {
+  readonly upstream: string;
+  readonly owner: string | undefined;
+  readonly change?: Change;
+  readonly uri?: string;
 }
 
 /** Change: upstream notice -> fleet -> store -> swap -> hub -> each listener that sees a difference. */
-export function changeFlow(
-  settings: () => Settings,
-  clientInfo: Implementation,
-  log: Log,
-  watch: (swap: Swap) => void,
-): ChangeFlow {
-  const fleet = new Fleet({
+export function changeFlow({ settings, clientInfo, log, approvals, seen, shared }: FlowOptions): ChangeFlow {
+  const fleet: Fleet = new Fleet({
     upstreams: settings().upstreams,
     clientInfo,
     log,
-    events: {
-      connected: (id, owner) => {
-        replies.forget(id, owner);
-        void store.missed(id, owner);
-      },
-      lost: (id, owner) => {
-        replies.forget(id, owner);
-        if (owner === undefined) {
-          store.markStale(id, fleet.settings(id).cache.staleFor);
-        } else {
-          void store.missed(id, owner);
-        }
-      },
-      failedFirst: (id) => store.markTried(id),
-      changed: (id, change, owner) => {
-        if (change === 'resources') {
-          replies.forget(id, owner);
-        }
-        store.invalidate(id, change, owner);
-      },
-      updated: (id, uri, owner) => {
-        replies.forgetUri(id, uri, owner);
-        updates.updated(id, uri, owner);
-      },
-      task: (id, task, owner) => taskUpdates.updated(id, task, owner),
-    },
+    replicas: shared.upstreams,
+    events: eventsFor(() => ({ fleet, store, replies, updates, taskUpdates, seen, shared })),
   });
   const hub = new Hub(log);
   const envelope = { clientInfo, clientCapabilities: {} };
   const budget = new Budget<ScopeKey>(settings().limits.cacheBytes);
-  const replies = new ReplyCache({ scoped: scopedBy(fleet), budget });
+  const replies = new ReplyCache({
+    scoped: scopedBy(fleet),
+    budget,
+    looked: (result) => seen.looked(result),
+  });
+  const { vetting, gone } = judges({ settings, fleet, log, approvals, store: () => store });
+  const rereadEvery = (id: string, kind: Kind, hints: CacheHints) => pollEvery(fleet, id, kind, hints.ttlMs);
   const store: Store<Caller> = new Store({
     order: () => fleet.ids,
     namespaceOf: (id) => fleet.settings(id).namespace,
     naming: settings().naming,
     scoping: listScoping(fleet, budget),
+    screen: vetting.screen,
+    onReplaced: (...replaced) => {
+      vetting.replaced(...replaced);
+      gone.replaced(...replaced);
+    },
     paged: () => settings().lists.pageSize > 0,
     read: async (upstream, kind, signal, caller) => {
       if (caller === undefined && fleet.statuses().get(upstream)?.state === 'idle') {
@@ -86,13 +108,16 @@ export function changeFlow(
         return store.current.parts.get(upstream)?.lists[kind];
       }
       const party = caller && partyOf(caller, fleet.capabilities(upstream) ?? {});
-      return readList(fleet, envelope, { upstream, kind, signal, party });
+      const scope = caller === undefined ? 'shared' : 'private';
+      return seen.read({ upstream, kind, scope }, () =>
+        readList(fleet, envelope, { upstream, kind, signal, party }),
+      );
     },
-    pollEvery: (id, kind, hints) => pollEvery(fleet, id, kind, hints.ttlMs),
+    pollEvery: rereadEvery,
     debounceMs: () => settings().changes.debounce,
     onSwap: (swap) => {
-      watch(swap);
       hub.publish(swap);
+      seen.published(swap);
     },
     log,
   });
@@ -105,14 +130,87 @@ export function changeFlow(
     fleet,
     store,
     hub,
+    cacheBytes: () => budget.used,
     updates,
     taskUpdates,
     replies,
+    vetting,
+    gone,
+    rereadEvery,
     visibleChanges: (where, swap) => visibleChanges(store, where, swap),
-    changesBetween: (before, now) =>
-      changesMoved(lookOf(before, store.of(before.principal)), lookOf(now, store.of(now.principal))),
+    changesBetween: (before, now) => changesBetween(store, before, now),
     ...succession({ fleet, store, replies, log }, envelope),
   };
+}
+
+/** What a notice of an upstream leads to. */
+function eventsFor(
+  rooms: () => Pick<ChangeFlow, 'fleet' | 'store' | 'replies' | 'updates' | 'taskUpdates'> & {
+    readonly seen: FlowObserver;
+    readonly shared: Pick<FlowShared, 'hint'>;
+  },
+): FleetEvents {
+  return {
+    connected: (id, owner) => {
+      const { replies, store } = rooms();
+      replies.forget(id, owner);
+      void store.missed(id, owner);
+      if (owner !== undefined) {
+        rooms().shared.hint({ upstream: id, owner });
+      }
+    },
+    lost: (id, owner) => {
+      const { replies, store, fleet } = rooms();
+      replies.forget(id, owner);
+      if (owner === undefined) {
+        store.markStale(id, fleet.settings(id).cache.staleFor);
+      } else {
+        void store.missed(id, owner);
+        rooms().shared.hint({ upstream: id, owner });
+      }
+    },
+    failedFirst: (id) => rooms().store.markTried(id),
+    changed: (id, change, owner) => {
+      rooms().seen.changed(id);
+      if (change === 'resources') {
+        rooms().replies.forget(id, owner);
+      }
+      rooms().store.invalidate(id, change, owner);
+      rooms().shared.hint({ upstream: id, change, owner });
+    },
+    updated: (id, uri, owner) => {
+      rooms().replies.forgetUri(id, uri, owner);
+      rooms().updates.updated(id, uri, owner);
+      rooms().shared.hint({ upstream: id, uri, owner });
+    },
+    task: (id, task, owner) => rooms().taskUpdates.updated(id, task, owner),
+  };
+}
+
+/** Who looks at every catalog that takes the place of another: what servers say in it, and what is in it no more. */
+function judges(rooms: {
+  readonly settings: () => Settings;
+  readonly fleet: Fleet;
+  readonly log: Log;
+  readonly approvals: Pick<VettingOptions, 'lock' | 'watches'>;
+  readonly store: () => Store<Caller>;
+}): Pick<ChangeFlow, 'vetting' | 'gone'> {
+  const { settings, fleet, log, approvals, store } = rooms;
+  const vetting = new Vetting({
+    ...approvals,
+    onChange: () => settings().pins.onChange,
+    isOwn: (id) => fleet.reach(id).own,
+    instructions: (id) =>
+      fleet.settings(id).instructions ? fleet.toldTo(id, ANONYMOUS)?.instructions : undefined,
+    log,
+  });
+  const gone = new Gone({
+    lock: () => vetting.lock,
+    naming: () => settings().naming,
+    isOwn: (principal, id) => store().isOwn(principal, id, 'tools'),
+    isEverybody: (principal) => store().isEverybody(principal),
+  });
+  return { vetting, gone };
 }
 
 /** Changed upstream: its lists are read beside -> it serves -> they are in place, and what was kept of the old one is gone. */
@@ -153,15 +251,24 @@ function succession(
   };
 }
 
+function changesBetween(store: Store<Caller>, before: Place, now: Place): readonly Change[] {
+  const moved = changesMoved(
+    lookOf(before, store.of(before.principal)),
+    lookOf(now, store.of(now.principal)),
+  );
+  const same = listingKey(before.entrance.listing) === listingKey(now.entrance.listing);
+  return same || moved.includes('tools') ? moved : ['tools', ...moved];
+}
+
 function lookOf(where: Place, catalog: Catalog): Look {
-  return { catalog, selection: where.entrance.selection, sight: sightOf(where) };
+  return { catalog, selection: where.entrance.selection, sight: listedSightOf(where) };
 }
 
 /** A shared catalog that was replaced is news for whoever has no other; a principal's own swap comes to it alone. */
 function visibleChanges(store: Store<Caller>, where: Place, swap: Swap): readonly Change[] {
   return swap.owner === undefined && !store.follows(where.principal)
     ? []
-    : changesSeen(where.entrance.selection, sightOf(where), swap);
+    : changesSeen(where.entrance.selection, listedSightOf(where), swap);
 }
 
 /** A list whose changes are announced is read when told; any other by its ttl (design, Catalog and cache). */

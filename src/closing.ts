@@ -5,6 +5,7 @@ import type { Sessions } from './front/sessions.ts';
 import type { Caller } from './relay/context.ts';
 import type { ParkedCalls } from './relay/parked.ts';
 import type { Fleet } from './upstream/fleet.ts';
+import type { Vetting } from './vetting/vetting.ts';
 
 /** How often sessions that nobody uses are swept out, in ms. */
 const SWEEP_MS = 60_000;
@@ -16,12 +17,15 @@ export function closer(rooms: {
   front: Front;
   fleet: Fleet;
   store: Store<Caller>;
+  vetting: Vetting;
   sessions: Sessions;
   parked: ParkedCalls;
+  observing: { close(): Promise<void> };
+  replicas: { leave(): void; close(): Promise<void> };
   /** ms. */
   grace: () => number;
 }): () => Promise<void> {
-  const { front, fleet, store, sessions, parked } = rooms;
+  const { front, fleet, store, vetting, sessions, parked, observing, replicas } = rooms;
   let sweeping = after(SWEEP_MS, sweep);
   function sweep(): void {
     sessions.sweep();
@@ -31,7 +35,9 @@ export function closer(rooms: {
   const close = async () => {
     const grace = rooms.grace();
     sweeping();
+    replicas.leave();
     store.close();
+    vetting.close();
     // Answers under way get the grace; then the upstreams go, which ends every call that still waits.
     const drained = front.close();
     await Promise.race([drained, pause(grace)]);
@@ -41,6 +47,7 @@ export function closer(rooms: {
     await Promise.race([drained, pause(LAST_ANSWERS_MS)]);
     front.cut();
     await drained;
+    await Promise.all([observing.close(), replicas.close()]);
   };
   return () => {
     closing ??= close();

@@ -5,38 +5,34 @@ import { ANONYMOUS } from './access/principal.ts';
 import { publicBase } from './access/resource.ts';
 import { fetchJson } from './base/fetch-json.ts';
 import type { Log } from './base/log.ts';
-import { createSealer, type Sealer } from './base/sealed.ts';
 import type { Store } from './catalog/store.ts';
 import { type ChangeFlow, changeFlow } from './change-flow.ts';
 import { closer } from './closing.ts';
 import type { Settings } from './config/settings.ts';
 import type { FrontOptions } from './front/front.ts';
 import { Intake } from './front/intake.ts';
+import type { Operations } from './front/operations.ts';
 import { Regime } from './front/regime.ts';
 import { createFront } from './front/server.ts';
 import { Sessions } from './front/sessions.ts';
 import { openStdioFront, type StdioClient, type StdioFront } from './front/stdio-front.ts';
 import { Streams } from './front/streams.ts';
 import { type Readiness, readiness } from './observe/status.ts';
+import { Observing } from './observing.ts';
+import { operating } from './operating.ts';
 import { codecFor } from './protocol/codec.ts';
 import type { Implementation } from './protocol/model.ts';
 import { LATEST_MODERN } from './protocol/versions.ts';
 import type { Caller, Entrance, RequestContext } from './relay/context.ts';
-import { Conversation } from './relay/conversation.ts';
-import { Forward } from './relay/forward.ts';
 import { Hello } from './relay/hello.ts';
-import { Lists } from './relay/list.ts';
-import { Lookup } from './relay/lookup.ts';
-import { ParkedCalls } from './relay/parked.ts';
-import { Relay } from './relay/relay.ts';
-import { RequestStates } from './relay/request-state.ts';
-import { SeenUris } from './relay/seen-uris.ts';
-import { Tasks } from './relay/tasks.ts';
-import { Watching } from './relay/watching.ts';
+import type { Relay } from './relay/relay.ts';
 import { type Reloading, reloading } from './reloading.ts';
+import { createReplicas, type Replicas } from './replicas.ts';
+import { requestFlow } from './request-flow.ts';
+import type { State, StateHealth } from './state/state.ts';
 import type { Fleet } from './upstream/fleet.ts';
 import type { LockState } from './vetting/lock.ts';
-import { PinWatch } from './vetting/pin-watch.ts';
+import type { Vetting } from './vetting/vetting.ts';
 
 export interface GatewayOptions {
   readonly settings: Settings;
@@ -47,6 +43,10 @@ export interface GatewayOptions {
   readonly log: Log;
   /** What is approved; asked for now and at each reload. Absent: nothing was ever pinned. */
   readonly lock?: () => LockState;
+  /** Whether findings are looked for and logged as they come; default true. */
+  readonly watches?: boolean;
+  /** What is shared with other replicas, instead of what the configuration asks for. */
+  readonly state?: State;
 }
 
 export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
@@ -61,6 +61,8 @@ export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
   stdio(client: StdioClient): Promise<StdioFront>;
   /** Resolves once each upstream was tried once and its lists read: at most the longest connect timeout later. */
   settled(): Promise<void>;
+  /** The audit log may have been moved away: another one of its name is begun. */
+  reopen(): void;
   /** Drains and ends everything within the configured grace. Idempotent. */
   close(): Promise<void>;
   /** Resolves when what the last reload changed has been replaced, and what went has ended. */
@@ -69,6 +71,9 @@ export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
   readonly store: Store<Caller>;
   readonly fleet: Fleet;
   readonly relay: Relay;
+  readonly vetting: Vetting;
+  /** What operators may ask, of this process itself. */
+  readonly operations: Operations;
   /** A request of this process itself, for the commands: modern, anonymous, at the default entrance. */
   readonly ownContext: (signal: AbortSignal) => RequestContext;
 }
@@ -77,78 +82,107 @@ export interface Gateway extends Pick<Reloading, 'reload' | 'refused'> {
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, log } = options;
   const serverInfo: Implementation = { name: settings.name, version: options.release };
-  const sealer = createSealer(options.sealingKey);
+  const replicas = createReplicas(options);
+  const { sealer } = replicas;
   const now = () => regime.settings;
   const { base, signIn, listensOn } = door(now, log);
   let regime = new Regime(settings, signIn(settings.auth));
-  const pins = new PinWatch({ lock: options.lock?.(), onChange: () => now().pins.onChange, log });
-  const flow = changeFlow(now, serverInfo, log, (swap) => pins.swapped(swap));
-  const { fleet, store, hub, visibleChanges, changesBetween } = flow;
+  const { lock, watches = true } = options;
+  const observing = new Observing({ ...options, settings: now, rooms: () => ({ ...flow, ...seen }) });
+  const approvals = { lock: lock?.(), watches };
+  const seenBy = { approvals, seen: observing, shared: replicas.flow };
+  const flow: ChangeFlow = changeFlow({ settings: now, clientInfo: serverInfo, log, ...seenBy });
+  const { fleet, store, vetting } = flow;
   const hello = new Hello({ fleet, settings: now, serverInfo });
-  const allowance = new Allowance(() => now().limits.perPrincipal);
-  const { relay, parked } = requestFlow({ ...flow, hello, settings: now, sealer, allowance });
-  const sessions = new Sessions(sealer, () => now().sessions);
+  const allowance = new Allowance(() => now().limits.perPrincipal, replicas.limiter);
+  const own = { hello, settings: now, sealer, allowance, observer: observing.observer, log };
+  const { relay, parked, lookup } = requestFlow({ ...flow, ...own, replicas });
+  const sessions = new Sessions(sealer, () => now().sessions, replicas.afar);
+  replicas.join({ ...flow, sessions, parked });
   const streams = new Streams(() => regime, allowance);
   const { reload, refused, report, stop } = reloading({
     ...flow,
     streams,
     signIn,
+    lock,
     regime: () => regime,
     become: (next) => {
       regime = next;
     },
     log,
   });
-  const status = statusOf({ ...flow, settings: now, report, pins });
+  const status = statusOf({ ...flow, settings: now, report, shared: replicas.health });
+  const seen = { hello, sessions, streams, readiness: status };
+  const operations = operating({ ...options, ...flow, ...seen, settings: now, lookup, parked });
   const rooms: FrontOptions = {
+    ...flow,
+    ...seen,
     regime: () => regime,
     base,
     relay,
-    hello,
-    hub,
-    sessions,
-    streams,
     intake: new Intake(() => now().limits),
     allowance,
     catalog: (principal) => store.of(principal),
     upstreams: fleet,
-    readiness: status,
-    visibleChanges,
-    changesBetween,
+    operations,
+    metrics: observing.door,
+    feed: observing.feed,
     attend: (caller) => store.listen(caller),
     log,
   };
   const front = createFront(rooms);
-  const close = closer({ front, fleet, store, sessions, parked, grace: () => now().shutdown.grace });
+  const grace = () => now().shutdown.grace;
+  const parts = { ...flow, front, sessions, parked, observing, replicas, settings: now, grace, stop };
   return {
-    store,
-    fleet,
-    relay,
+    ...{ store, fleet, relay, vetting, operations, reload, refused },
     readiness: status,
-    listen: () => {
-      fleet.start();
-      return front.listen().then(listensOn);
-    },
-    connect: () => fleet.start(),
+    ...running({ ...parts, listen: () => front.listen().then(listensOn) }),
     stdio: (client) => openStdioFront(rooms, client),
-    settled: () => store.settled(fleet.started, longestConnect(now())),
+    ownContext: (signal) => ownContext(now(), serverInfo, store, log, signal),
+  };
+}
+
+/** What runs by itself begins; nothing waits for an upstream. */
+function running(
+  rooms: Parameters<typeof closer>[0] & {
+    readonly observing: Observing;
+    readonly replicas: Replicas;
+    readonly settings: () => Settings;
+    readonly listen: () => Promise<number>;
+    /** What is reloaded now comes to nothing. */
+    readonly stop: () => void;
+  },
+): Pick<Gateway, 'listen' | 'connect' | 'settled' | 'replaced' | 'reopen' | 'close'> {
+  const { fleet, store, observing, replicas, settings, listen, stop } = rooms;
+  const close = closer(rooms);
+  return {
+    listen: async () => {
+      replicas.start();
+      fleet.start();
+      const [port] = await Promise.all([listen(), observing.start()]);
+      return port;
+    },
+    connect: () => {
+      replicas.start();
+      fleet.start();
+      void observing.start();
+    },
+    settled: () => store.settled(fleet.started, longestConnect(settings())),
+    replaced: () => fleet.quiet(),
+    reopen: () => observing.reopen(),
     close: () => {
       stop();
       return close();
     },
-    reload: (next) => pins.renewed(options.lock?.(), () => reload(next), store),
-    refused,
-    replaced: () => fleet.quiet(),
-    ownContext: (signal) => ownContext(now(), serverInfo, store, log, signal),
   };
 }
 
 /** The state that `/readyz` and the commands show. */
 function statusOf(
-  rooms: Pick<ChangeFlow, 'fleet' | 'store'> &
-    Pick<Reloading, 'report'> & { readonly settings: () => Settings; readonly pins: PinWatch },
+  rooms: Pick<ChangeFlow, 'fleet' | 'store' | 'vetting' | 'gone'> &
+    Pick<Reloading, 'report'> & { readonly settings: () => Settings; readonly shared: () => StateHealth },
 ): () => Readiness {
-  const { fleet, store, report, settings, pins } = rooms;
+  const { fleet, store, report, settings, vetting, gone, shared } = rooms;
   let served = false;
   return () => {
     const state = readiness({
@@ -157,8 +191,10 @@ function statusOf(
       tried: (id) => !fleet.isPending(id) || fleet.youngest([id]) > settings().lists.firstWait,
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
-      pinned: pins.findings(store.current.parts),
+      found: vetting.findings(store.current.parts),
+      gone: gone.counted,
       config: report(),
+      shared: shared(),
       served,
     });
     served ||= state.ready;
@@ -184,33 +220,6 @@ function longestConnect(settings: Settings): number {
     0,
     ...Object.values(settings.upstreams).map(({ timeouts }) => timeouts.probe + timeouts.connect),
   );
-}
-
-/** Request: method table -> route -> upstream. */
-function requestFlow(
-  rooms: ChangeFlow & {
-    readonly hello: Hello;
-    readonly settings: () => Settings;
-    readonly sealer: Sealer;
-    readonly allowance: Allowance;
-  },
-): { relay: Relay; parked: ParkedCalls } {
-  const seen = new SeenUris();
-  const lookup = new Lookup({ ...rooms, seen });
-  const questions = () => rooms.settings().questions;
-  const states = new RequestStates(rooms.sealer, () => questions().ttl);
-  const parked = new ParkedCalls(states, questions);
-  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates, rooms.fleet);
-  const conversation = new Conversation({ ...rooms, states, parked });
-  const relay = new Relay({
-    allowance: rooms.allowance,
-    hello: rooms.hello,
-    lists: new Lists(rooms),
-    watching: new Watching({ ...rooms, lookup, tasks }),
-    forward: new Forward({ ...rooms, lookup, seen, conversation, tasks }),
-    maxTtl: () => rooms.settings().lists.maxTtl,
-  });
-  return { relay, parked };
 }
 
 function ownContext(

@@ -9,9 +9,12 @@ import type { Settings } from './config/settings.ts';
 import { Regime } from './front/regime.ts';
 import type { Streams } from './front/streams.ts';
 import type { ConfigReport } from './observe/status.ts';
+import type { LockState } from './vetting/lock.ts';
 
 export interface ReloadingRooms
-  extends Pick<ChangeFlow, 'fleet' | 'store' | 'hub' | 'replies' | 'prepare' | 'succeeded'> {
+  extends Pick<ChangeFlow, 'fleet' | 'store' | 'hub' | 'replies' | 'vetting' | 'prepare' | 'succeeded'> {
+  /** What is approved; undefined where nothing ever is. */
+  readonly lock: (() => LockState) | undefined;
   readonly streams: Streams;
   readonly signIn: (auth: Settings['auth']) => Authenticate;
   readonly regime: () => Regime;
@@ -56,7 +59,13 @@ export function reloading(rooms: ReloadingRooms): Reloading {
       if (stopped) {
         return diff;
       }
-      swap(rooms, runnable(rooms.regime().settings, next), diff);
+      const settings = runnable(rooms.regime().settings, next);
+      const { store, vetting, lock } = rooms;
+      vetting.renewed(
+        lock?.(),
+        () => swap(rooms, settings, diff),
+        () => store.current.parts,
+      );
       report = { status: 'ok', at: now(), needRestart: diff.needRestart };
       const { upstreams, changed } = diff;
       const ms = Math.round(performance.now() - begun);

@@ -4,7 +4,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest by far, most of it in other programs. */
-const LONGEST = ['conformance/conformance', 'e2e/docker', 'e2e/stdio-front', 'e2e/sdk-parity', 'e2e/readme'];
+const LONGEST = [
+  'conformance/conformance',
+  'e2e/docker',
+  'e2e/stdio-front',
+  'e2e/sdk-parity',
+  'e2e/readme',
+  'ui/page',
+];
 
 /** A file that starts last leaves a core idle, and a fresh clone has no times of an earlier run to go by. */
 class LongestFirst extends BaseSequencer {

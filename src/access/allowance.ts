@@ -1,4 +1,9 @@
-import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  BurstyRateLimiter,
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Principal } from './principal.ts';
@@ -9,19 +14,29 @@ const BURST_WINDOW_S = 10;
 const SOON_MS = 1_000;
 
 type Bounds = Settings['limits']['perPrincipal'];
-type Limiter = BurstyRateLimiter | RateLimiterMemory;
+type Limiter = BurstyRateLimiter | RateLimiterAbstract;
+/** Counts so many points in so many seconds, under a name of its own. */
+export type LimiterOf = (name: string, points: number, seconds: number) => RateLimiterAbstract;
+
+const inMemory: LimiterOf = (keyPrefix, points, duration) =>
+  new RateLimiterMemory({ keyPrefix, points, duration });
 
 /** What one principal may take of the gateway at once and in a second, so that nobody takes it all (0: no bound). */
 export class Allowance {
   readonly #bounds: () => Bounds;
+  readonly #limiterOf: LimiterOf;
   #rate: { readonly of: Bounds; readonly limiter: Limiter | undefined };
   readonly #requests = new Tally();
   readonly #streams = new Tally();
 
-  /** `bounds` is asked whenever one is needed: they may change while requests and streams are counted. */
-  constructor(bounds: () => Bounds) {
+  /**
+   * `bounds` is asked whenever one is needed: they may change while requests and streams are counted. Requests in a second
+   * are counted by what `limiterOf` makes, everything else is what this process has under way.
+   */
+  constructor(bounds: () => Bounds, limiterOf = inMemory) {
     this.#bounds = bounds;
-    this.#rate = { of: bounds(), limiter: rateOf(bounds()) };
+    this.#limiterOf = limiterOf;
+    this.#rate = { of: bounds(), limiter: rateOf(bounds(), limiterOf) };
   }
 
   /**
@@ -54,7 +69,7 @@ export class Allowance {
     const bounds = this.#bounds();
     const { of } = this.#rate;
     if (bounds.requestsPerSecond !== of.requestsPerSecond || bounds.burst !== of.burst) {
-      this.#rate = { of: bounds, limiter: rateOf(bounds) };
+      this.#rate = { of: bounds, limiter: rateOf(bounds, this.#limiterOf) };
     }
     return this.#rate.limiter;
   }
@@ -89,15 +104,15 @@ class Tally {
   }
 }
 
-function rateOf({ requestsPerSecond, burst }: Bounds): Limiter | undefined {
+function rateOf({ requestsPerSecond, burst }: Bounds, limiterOf: LimiterOf): Limiter | undefined {
   if (requestsPerSecond === 0) {
     return undefined;
   }
-  const steady = new RateLimiterMemory({ keyPrefix: 'rate', points: requestsPerSecond, duration: 1 });
+  const steady = limiterOf('rate', requestsPerSecond, 1);
   if (burst === 0) {
     return steady;
   }
-  const extra = new RateLimiterMemory({ keyPrefix: 'burst', points: burst, duration: BURST_WINDOW_S });
+  const extra = limiterOf('burst', burst, BURST_WINDOW_S);
   return new BurstyRateLimiter(steady, extra);
 }
 

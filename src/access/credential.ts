@@ -9,7 +9,24 @@ export interface SentHeaders {
 
 /** Those of a request. `raw`: names and values in turn, as Node has them. */
 export function sentCredentials(raw: readonly string[]): SentHeaders {
-  return { authorization: sentValues(raw, 'authorization'), 'x-api-key': sentValues(raw, 'x-api-key') };
+  return new RawCredentials(raw);
+}
+
+/** Looked for when they are asked for: where nobody signs in, nobody does. A class, since V8 keeps literals with getters. */
+class RawCredentials implements SentHeaders {
+  readonly #raw: readonly string[];
+
+  constructor(raw: readonly string[]) {
+    this.#raw = raw;
+  }
+
+  get authorization(): readonly string[] {
+    return sentValues(this.#raw, 'authorization');
+  }
+
+  get 'x-api-key'(): readonly string[] {
+    return sentValues(this.#raw, 'x-api-key');
+  }
 }
 
 export interface Credential {

@@ -25,7 +25,8 @@ const cameWith = new WeakMap<Principal, string>();
 
 type KeyEntry = Settings['auth']['keys'][number];
 
-function principalOf({ id, sha256, groups, scopes }: KeyEntry): Principal {
+/** Whoever uses that key. */
+export function principalOfKey({ id, sha256, groups, scopes }: KeyEntry): Principal {
   const principal = createPrincipal({
     key: JSON.stringify(['keys', id]),
     id,
@@ -43,14 +44,14 @@ function principalOf({ id, sha256, groups, scopes }: KeyEntry): Principal {
 export function holderAmong(entries: readonly KeyEntry[], principal: Principal): Principal | undefined {
   const digest = cameWith.get(principal);
   const entry = entries.find(({ id, sha256 }) => id === principal.id && sha256.toLowerCase() === digest);
-  return entry && principalOf(entry);
+  return entry && principalOfKey(entry);
 }
 
 /** From a presented key to whoever it stands for; throws TOKEN_INVALID for any other text. */
 export function createKeyRing(entries: Settings['auth']['keys']): (key: string) => Principal {
   const known = entries.map((entry) => ({
     digest: Buffer.from(entry.sha256, 'hex'),
-    principal: principalOf(entry),
+    principal: principalOfKey(entry),
   }));
   return (key) => {
     const digest = digestOf(key);

@@ -3,9 +3,15 @@ import { objectAt } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Subject } from './patterns.ts';
 import type { Principal } from './principal.ts';
-import { CompiledRule, type HintName, type HintValue, Judge } from './rules.ts';
+import { CompiledRule, type HintName, type HintValue, Judge, type Ruling } from './rules.ts';
 
 export type { Subject } from './patterns.ts';
+
+/** What rules say of something to one principal, and why. */
+export interface AccessRuling extends Omit<Ruling<AccessRule>, 'rule'> {
+  /** Position of the rule that decided, from 0; undefined where none did, and where there are no rules. */
+  readonly rule: number | undefined;
+}
 
 /** What one principal may use: the same for every naming style and every view. */
 export interface Access {
@@ -19,6 +25,8 @@ export interface Access {
   lacking(subject: Subject): readonly string[];
   /** Whether anything of this upstream may be used at all, as far as the rules alone can tell. */
   sees(upstream: string): boolean;
+  /** What {@link shows} says, with its reason. */
+  ruling(subject: Subject): AccessRuling;
 }
 
 /** No rule: everything. */
@@ -28,6 +36,7 @@ export const EVERYTHING: Access = {
   needed: () => [],
   lacking: () => [],
   sees: () => true,
+  ruling: () => ({ allowed: true, because: 'allowed', rule: undefined }),
 };
 
 /** What one principal may use. */
@@ -48,7 +57,7 @@ export function createPolicy(settings: PolicySettings): Policy {
     return () => EVERYTHING;
   }
   const rules = settings.access.map((rule, index) => ({ index, compiled: new CompiledRule(rule) }));
-  const believed = (tool: Subject, name: HintName) => hintOf(settings, tool, name);
+  const believed = (tool: Subject, name: HintName) => believedHint(settings, tool, name).value;
   // What others keep by the key of an Access must not outlive a change of the rules.
   const version = digestOf(settings);
   const kept = new Map<string, Access>();
@@ -65,7 +74,7 @@ export function createPolicy(settings: PolicySettings): Policy {
         theirs.map(({ compiled }) => compiled),
         believed,
       );
-    const access = kept.get(key) ?? accessOf(key, judge(), missing);
+    const access = kept.get(key) ?? accessOf(key, judge(), missing, settings.access);
     kept.delete(key);
     kept.set(key, access);
     const [oldest] = kept.keys();
@@ -86,6 +95,7 @@ function accessOf(
   key: string,
   judge: Judge<AccessRule>,
   missing: ReadonlyMap<AccessRule, readonly string[]>,
+  all: readonly AccessRule[],
 ): Access {
   const deciding = (subject: Subject) => judge.allowedBy(subject);
   return {
@@ -97,7 +107,20 @@ function accessOf(
       return rule === undefined ? [] : (missing.get(rule) ?? []);
     },
     sees: (upstream) => judge.sees(upstream),
+    ruling: (subject) => numbered(judge.ruling(subject), all),
   };
+}
+
+function numbered({ rule, ...why }: Ruling<AccessRule>, all: readonly AccessRule[]): AccessRuling {
+  return { ...why, rule: rule && all.indexOf(rule) };
+}
+
+/** What every rule that names it says of it by itself, whoever asks; in their order. */
+export function rulesAbout(settings: PolicySettings, subject: Subject): readonly AccessRuling[] {
+  const believed = (tool: Subject, name: HintName) => believedHint(settings, tool, name).value;
+  return settings.access
+    .map((rule) => numbered(new Judge([new CompiledRule(rule)], believed).ruling(subject), settings.access))
+    .filter(({ rule }) => rule !== undefined);
 }
 
 function missingOf({ scopes }: AccessRule, principal: Principal): readonly string[] {
@@ -115,17 +138,31 @@ function isMeant({ groups, scopes, ids, anyone }: AccessRule['who'], principal: 
   );
 }
 
+/** What is believed of a hint, and by whose word. unheard: the server gives one, and is not trusted. */
+export interface BelievedHint {
+  readonly value: HintValue;
+  readonly from: 'configuration' | 'server' | 'unheard' | 'nobody';
+}
+
 /** The configuration's own word first; that of the server where it is trusted; else nothing is known. */
-function hintOf({ upstreams }: PolicySettings, tool: Subject, name: HintName): HintValue {
+export function believedHint(
+  { upstreams }: Pick<Settings, 'upstreams'>,
+  tool: Subject,
+  name: HintName,
+): BelievedHint {
   const upstream = upstreams[tool.upstream];
   const given = upstream?.tools.annotate;
   const own = given !== undefined && Object.hasOwn(given, tool.original) ? given[tool.original] : undefined;
   if (own?.[name] !== undefined) {
-    return own[name];
+    return { value: own[name], from: 'configuration' };
   }
-  const said =
-    upstream?.trust.annotations === true ? objectAt(tool.item, 'annotations')?.[`${name}Hint`] : undefined;
-  return typeof said === 'boolean' ? said : 'missing';
+  const said = objectAt(tool.item, 'annotations')?.[`${name}Hint`];
+  if (typeof said !== 'boolean') {
+    return { value: 'missing', from: 'nobody' };
+  }
+  return upstream?.trust.annotations === true
+    ? { value: said, from: 'server' }
+    : { value: 'missing', from: 'unheard' };
 }
 
 function digestOf({ access, upstreams }: PolicySettings): string {

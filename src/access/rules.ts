@@ -40,6 +40,19 @@ interface Verdict<R extends Rule> {
   readonly allowed: boolean;
 }
 
+/**
+ * What a judge says, and why. unnamed: no rule names it. reading: a URI that its server may read in another way, which the
+ * rule that allows this one does not allow. too-long: longer than anything in a list.
+ */
+export interface Ruling<R extends Rule> {
+  readonly allowed: boolean;
+  readonly because: 'allowed' | 'denied' | 'unnamed' | 'reading' | 'too-long';
+  /** The rule that decided; undefined where none did. */
+  readonly rule: R | undefined;
+  /** That other way, where it decided. */
+  readonly reading?: string;
+}
+
 /** A rule whose patterns are compiled once for each upstream, whoever is judged by it. */
 export class CompiledRule<R extends Rule> {
   readonly rule: R;
@@ -82,26 +95,36 @@ export class Judge<R extends Rule> {
     this.#hints = hints;
   }
 
+  /** The rule that allows it; undefined: denied. See {@link ruling}. */
+  allowedBy(subject: Subject): R | undefined {
+    const { allowed, rule } = this.ruling(subject);
+    return allowed ? rule : undefined;
+  }
+
   /**
-   * The rule that allows it: the first that names it, unless that one denies it. Undefined: denied. A URI that a server
-   * may read in another way has to be allowed by the same rule in every one; where only the spelling differs it is
+   * The first rule that names it decides, with its `deny` before its `allow`; what none names is denied. A URI that a
+   * server may read in another way has to be allowed by the same rule in every one; where only the spelling differs it is
    * enough that no rule names that one. What is too long to be in any list is denied.
    */
-  allowedBy(subject: Subject): R | undefined {
+  ruling(subject: Subject): Ruling<R> {
     if (subject.original.length > LONGEST_JUDGED) {
-      return undefined;
+      return { allowed: false, because: 'too-long', rule: undefined };
     }
     const verdict = this.#verdict(subject);
-    if (subject.kind === 'resources' && verdict?.allowed) {
+    if (verdict === undefined) {
+      return { allowed: false, because: 'unnamed', rule: undefined };
+    }
+    const { rule, allowed } = verdict;
+    if (subject.kind === 'resources' && allowed) {
       for (const { uri, elsewhere } of readingsOf(subject.original)) {
         const other = this.#verdict({ ...subject, original: uri });
-        const agrees = other === undefined ? !elsewhere : other.allowed && other.rule === verdict.rule;
+        const agrees = other === undefined ? !elsewhere : other.allowed && other.rule === rule;
         if (!agrees) {
-          return undefined;
+          return { allowed: false, because: 'reading', rule: other?.rule, reading: uri };
         }
       }
     }
-    return verdict?.allowed ? verdict.rule : undefined;
+    return { allowed, because: allowed ? 'allowed' : 'denied', rule };
   }
 
   /** What the first rule says that names it. */

@@ -1,8 +1,12 @@
+import type { Subject } from './patterns.ts';
 import { type Access, EVERYTHING } from './policy.ts';
-import { CompiledRule, Judge, type Rule } from './rules.ts';
+import { CompiledRule, Judge, type Rule, type Ruling } from './rules.ts';
 
 /** What belongs to a view, whoever asks: what of it somebody may use is for their Access to say. */
-export type ViewFilter = Pick<Access, 'key' | 'shows' | 'sees'>;
+export interface ViewFilter extends Pick<Access, 'key' | 'shows' | 'sees'> {
+  /** What `shows` says, with its reason. denied: `exclude` names it; unnamed: `include` does not. */
+  ruling(subject: Subject): Pick<Ruling<Rule>, 'allowed' | 'because'>;
+}
 
 type ViewPatterns = { readonly include: readonly string[]; readonly exclude: readonly string[] };
 
@@ -25,5 +29,6 @@ function createFilter({ include, exclude }: ViewPatterns): ViewFilter {
     key: JSON.stringify([include, exclude]),
     shows: (subject) => judge.allowedBy(subject) !== undefined,
     sees: (upstream) => judge.sees(upstream),
+    ruling: (subject) => judge.ruling(subject),
   };
 }

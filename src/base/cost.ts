@@ -1,3 +1,5 @@
+import { LongText } from './long-text.ts';
+
 /** What an object, an array or a member takes in memory besides its text, in bytes; in round figures. */
 export const BYTES_PER_PART = 32;
 
@@ -12,6 +14,8 @@ export function costOf(value: unknown): number {
     const next = open.pop();
     if (typeof next === 'string') {
       bytes += next.length;
+    } else if (next instanceof LongText) {
+      bytes += BYTES_PER_PART + next.json.length;
     } else if (Array.isArray(next)) {
       bytes += BYTES_PER_PART + 8 * next.length;
       for (const element of next as readonly unknown[]) {

@@ -87,6 +87,13 @@ export const ERRORS = {
     log: 'warn',
     says: 'This origin is not allowed here; the operator of this gateway has to allow it.',
   },
+  OPERATORS_ONLY: {
+    rpc: -32600,
+    http: 403,
+    log: 'info',
+    says: 'This is for operators of this gateway alone.',
+  },
+  QUERY_INVALID: { rpc: -32600, http: 400, log: 'info', says: 'This cannot be asked so.' },
   TOKEN_MISSING: { rpc: -32600, http: 401, log: 'info', says: 'A token or a key is needed here.' },
   TOKEN_INVALID: {
     rpc: -32600,
@@ -158,6 +165,18 @@ export const ERRORS = {
     log: 'warn',
     says: 'This gateway holds as many streams open as it may; close one, or try again later.',
   },
+  AUDIT_FAILED: failedCall(
+    'warn',
+    'The gateway cannot keep its audit log now, and is told to do nothing unseen; try again later.',
+  ),
+  UNAPPROVED: failedCall(
+    'info',
+    'This waits for approval: its server has added it, or changed what it says of it, and nobody has looked at that yet. Do not try again now; tell the user.',
+  ),
+  TOOL_GONE: failedCall(
+    'info',
+    'This tool is not offered under this name any more: your list of tools is out of date. List again.',
+  ),
   UPSTREAM_DOWN: failedCall('warn', 'The server is not reachable now; try again later.'),
   UPSTREAM_LOST: failedCall(
     'warn',
@@ -237,6 +256,18 @@ export const ERRORS = {
     log: 'warn',
     says: 'The list of the server could not be read to its end; list again later.',
   },
+  STATE_DOWN: failedCall(
+    'warn',
+    'What the replicas of this gateway share cannot be reached now; try again later.',
+  ),
+  PEER_ABSENT: failedCall(
+    'info',
+    'The replica of this gateway that held this is not there any more, and nothing was done; begin anew.',
+  ),
+  PEER_LOST: failedCall(
+    'warn',
+    'The replica of this gateway that held this was lost during the call; whether it took effect is unknown. Check before you repeat it.',
+  ),
   CANCELLED: { rpc: -32603, http: 200, log: 'debug', says: 'The request was cancelled.' },
   SHUTTING_DOWN: { rpc: -32603, http: 503, log: 'info', says: 'The gateway is shutting down; try again.' },
   INTERNAL: { rpc: -32603, http: 500, log: 'error', says: 'The gateway failed; its log has the reason.' },

@@ -21,25 +21,40 @@ const KEY_BYTES = 32;
 /** No token that holds only what is ours is longer; what is longer is not worth decoding. */
 const LONGEST_TOKEN = 16_384;
 
-/** `key` is 32 random bytes; throws RangeError for any other length. */
-export function createSealer(key: Buffer): Sealer {
-  if (key.length !== KEY_BYTES) {
-    throw new RangeError(`a sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
+/** What is derived of one key. */
+class Keys {
+  readonly #key: Buffer;
+  readonly #derived = new Map<string, Buffer>();
+
+  constructor(key: Buffer) {
+    if (key.length !== KEY_BYTES) {
+      throw new RangeError(`a sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
+    }
+    this.#key = key;
   }
-  const keys = new Map<string, Buffer>();
-  const keyFor = (purpose: string): Buffer => {
-    const known = keys.get(purpose);
+
+  for(purpose: string): Buffer {
+    const known = this.#derived.get(purpose);
     if (known) {
       return known;
     }
-    const derived = Buffer.from(hkdfSync('sha256', key, '', `patchbay ${purpose}`, KEY_BYTES));
-    keys.set(purpose, derived);
+    const derived = Buffer.from(hkdfSync('sha256', this.#key, '', `patchbay ${purpose}`, KEY_BYTES));
+    this.#derived.set(purpose, derived);
     return derived;
-  };
+  }
+}
+
+/**
+ * Each key is 32 random bytes; throws RangeError for any other length. What the `older` ones sealed is opened as well, so
+ * that a key can be changed while tokens are out.
+ */
+export function createSealer(key: Buffer, older: readonly Buffer[] = []): Sealer {
+  const newest = new Keys(key);
+  const ring = [newest, ...older.map((each) => new Keys(each))];
   return {
     seal(purpose, content) {
       const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), iv);
+      const cipher = createCipheriv('aes-256-gcm', newest.for(purpose), iv);
       const body = Buffer.concat([cipher.update(JSON.stringify(content), 'utf8'), cipher.final()]);
       return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url');
     },
@@ -51,17 +66,27 @@ export function createSealer(key: Buffer): Sealer {
       if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) {
         return undefined;
       }
-      const decipher = createDecipheriv('aes-256-gcm', keyFor(purpose), bytes.subarray(0, IV_BYTES));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      try {
-        const body = bytes.subarray(IV_BYTES, -TAG_BYTES);
-        const text = Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
-        const content: unknown = JSON.parse(text);
-        return isObject(content) ? content : undefined;
-      } catch {
-        // A tag that does not verify is the answer, not a fault: the token is not ours.
-        return undefined;
+      for (const keys of ring) {
+        const content = opened(bytes, keys.for(purpose));
+        if (content !== undefined) {
+          return content;
+        }
       }
+      return undefined;
     },
   };
+}
+
+function opened(bytes: Buffer, key: Buffer): JsonObject | undefined {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const body = bytes.subarray(IV_BYTES, -TAG_BYTES);
+    const text = Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    const content: unknown = JSON.parse(text);
+    return isObject(content) ? content : undefined;
+  } catch {
+    // A tag that does not verify is the answer, not a fault: the token is not ours, or of another key.
+    return undefined;
+  }
 }

@@ -1,3 +1,5 @@
+import { LongText } from './long-text.ts';
+
 /**
  * Texts that must not get out. Secrets are those that no log may hold: tokens got at run time, and whatever the
  * configuration took from variables and files. Credentials are those of them that sign somebody in: nothing that leaves
@@ -18,11 +20,14 @@ const RECOGNISED = 12;
 /** So many characters at the start of a text choose its entry in the table below. */
 const WINDOW = 4;
 const TABLE = 2 ** 16;
+/** Of more texts than these, each looked for by itself, decoding costs less. */
+const MOST_SEARCHED = 32;
 
 /** Texts to look for, and one pass over a text for all of them, however many there are. */
 class Texts {
   /** How often each text was added, under its first characters. */
   readonly #known = new Map<string, Map<string, number>>();
+  #size = 0;
   /** How many texts begin so: most places of a text are done with by one look here. */
   readonly #begins = new Uint32Array(TABLE);
 
@@ -66,6 +71,23 @@ class Texts {
       sign = rolled(sign, text.charCodeAt(at));
     }
     this.#begins[sign] = (this.#begins[sign] ?? 0) + change;
+    this.#size += change;
+  }
+
+  /**
+   * Whether one of the texts may stand in a string that is still JSON. Certain without decoding it where every character
+   * can be written in one way only: `\\u` and `\\/` are other ways.
+   */
+  mayBeIn(json: Buffer): boolean {
+    if (this.empty) {
+      return false;
+    }
+    if (this.#size > MOST_SEARCHED || json.includes('\\u') || json.includes('\\/')) {
+      return true;
+    }
+    return [...this.#known.values()].some((alike) =>
+      [...alike.keys()].some((text) => json.includes(asJson(text))),
+    );
   }
 
   /** The same string where nothing was found. `recognised`: this much of the beginning of one is enough. */
@@ -193,19 +215,14 @@ export function scrub(value: object, except?: ReadonlySet<string>): void {
 
 function scrubItems(items: unknown[], left: object[]): void {
   for (let at = 0; at < items.length; at += 1) {
-    const item = items[at];
-    if (typeof item === 'string') {
-      items[at] = credentials.masked(item);
-    } else if (typeof item === 'object' && item !== null) {
-      left.push(item);
-    }
+    items[at] = scrubbed(items[at], left);
   }
 }
 
 function scrubMembers(holder: object, left: object[], except?: ReadonlySet<string>): void {
   for (const name of Object.keys(holder)) {
     const member: unknown = Reflect.get(holder, name);
-    const clean = typeof member === 'string' && !except?.has(name) ? credentials.masked(member) : member;
+    const clean = except?.has(name) && typeof member === 'string' ? member : scrubbed(member, left);
     const cleanName = credentials.masked(name);
     if (name !== cleanName) {
       Reflect.deleteProperty(holder, name);
@@ -215,8 +232,19 @@ function scrubMembers(holder: object, left: object[], except?: ReadonlySet<strin
       const writable = { enumerable: true, writable: true, configurable: true };
       Object.defineProperty(holder, cleanName, { value: clean, ...writable });
     }
-    if (typeof clean === 'object' && clean !== null) {
-      left.push(clean);
-    }
   }
+}
+
+/** What goes into the place of a value; what is in it is added to what is left to do. */
+function scrubbed(value: unknown, left: object[]): unknown {
+  if (typeof value === 'string') {
+    return credentials.masked(value);
+  }
+  if (value instanceof LongText) {
+    return credentials.mayBeIn(value.json) ? credentials.masked(value.text) : value;
+  }
+  if (typeof value === 'object' && value !== null) {
+    left.push(value);
+  }
+  return value;
 }

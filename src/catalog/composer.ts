@@ -4,6 +4,7 @@ import type { NamingRule } from './naming.ts';
 import type { OwnList } from './own-list.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 import type { Duty, Scoping } from './scoping.ts';
+import type { Screen } from './screen.ts';
 import type { Catalog } from './snapshot.ts';
 import type { Twins } from './twins.ts';
 
@@ -22,6 +23,7 @@ export interface ComposerOptions {
   readonly order: () => readonly string[];
   readonly namespaceOf: (upstream: string) => string;
   readonly naming: () => NamingRule;
+  readonly screen: Screen;
 }
 
 /** What an entry of a catalog takes with its names, routes and serialised texts, in bytes; as measured, in round figures. */
@@ -63,7 +65,7 @@ export class Composer {
 
   /** The shared catalog with these lists in the places of the duties; itself where that makes no difference. */
   compose(own: (duty: Duty) => OwnList | undefined): Composed {
-    const { order, shared, naming, twins } = this.#options;
+    const { order, shared, naming, twins, screen } = this.#options;
     const current = shared();
     const parts = new Map<string, UpstreamPart | undefined>(current.parts);
     for (const upstream of new Set(this.duties.map((duty) => duty.upstream))) {
@@ -74,7 +76,7 @@ export class Composer {
       return { catalog: current, bytes: 0 };
     }
     const ordered = order().flatMap((upstream) => parts.get(upstream) ?? []);
-    const { catalog, isTwin } = twins.catalog(ordered, naming());
+    const { catalog, isTwin } = twins.catalog(ordered, naming(), screen);
     const entries = KINDS.reduce((sum, kind) => sum + catalog.entries[kind].length, 0);
     return { catalog, bytes: isTwin ? 0 : BYTES_EACH * entries };
   }

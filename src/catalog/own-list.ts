@@ -68,6 +68,11 @@ export class OwnList {
     return this.#known;
   }
 
+  /** Until when it is believed, in ms since the epoch. */
+  get freshUntil(): number {
+    return this.#freshUntil;
+  }
+
   /** Why the last read failed. */
   get fault(): GatewayError | undefined {
     return this.#failure?.error;

@@ -20,6 +20,8 @@ export interface PersonalHost<C extends Caller> extends AttentionHost {
   readonly compose: (own: (duty: Duty) => OwnList | undefined) => Composed;
   /** It has grown or shrunk, was used, or is not in use any more. */
   readonly weigh: (personal: Personal<C>) => void;
+  /** Its catalog took the place of another one. */
+  readonly replaced: (before: Catalog, after: Catalog, owner: Principal) => void;
 }
 
 /**
@@ -56,7 +58,11 @@ export class Personal<C extends Caller> implements Attended<C> {
       if (this.#editions === undefined) {
         this.#editions = new Editions(made.catalog, this.#host);
       } else {
+        const before = this.#editions.current;
         this.#editions.replace(made.catalog);
+        if (before !== made.catalog) {
+          this.#host.replaced(before, made.catalog, this.principal);
+        }
       }
       this.#host.weigh(this);
     }

@@ -4,6 +4,7 @@ import type { GatewayError } from '../base/errors.ts';
 import { CHANGES, type Change, type Kind } from '../protocol/model.ts';
 import { Composer, type ComposerOptions } from './composer.ts';
 import { CHANGE_OF, ListSource, type ListSourceOptions } from './list-source.ts';
+import { type ListStanding, ownStanding } from './list-standing.ts';
 import type { OwnList } from './own-list.ts';
 import type { UpstreamPart } from './part.ts';
 import { Personal, type PersonalHost } from './personal.ts';
@@ -14,7 +15,7 @@ import { Twins } from './twins.ts';
 export interface PrincipalsOptions<C extends Caller>
   extends Omit<ListSourceOptions<C>, 'twins'>,
     Omit<ComposerOptions, 'scoping' | 'twins' | 'commonOf'>,
-    Pick<PersonalHost<C>, 'publish' | 'paged' | 'schedule'> {}
+    Pick<PersonalHost<C>, 'publish' | 'paged' | 'replaced' | 'schedule'> {}
 
 /** Lists of one upstream that are read at once for those who only listen: a change must not become a rush. */
 const READS_AT_ONCE = 16;
@@ -117,6 +118,15 @@ export class Principals<C extends Caller> {
 
   isOwn(principal: Principal, upstream: string, kind: Kind): boolean {
     return this.#dutyOf(principal, upstream, kind) !== undefined;
+  }
+
+  /** See {@link Store.standing}; undefined where the list is everybody's. */
+  standing(principal: Principal, upstream: string, kind: Kind): ListStanding | undefined {
+    const duty = this.#dutyOf(principal, upstream, kind);
+    const mine = duty && this.#known.get(principal.grant);
+    const common = duty && this.#source.commonOf(duty)?.list;
+    const isShared = common?.known === true && (mine === undefined || (duty && mine.isCommon(duty)));
+    return duty && ownStanding(isShared ? common : mine?.list(duty), isShared ? 'shared' : 'principal');
   }
 
   byRevision(revision: string, principal: Principal): Catalog | undefined {

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject } from '../base/json.ts';
 import { type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 
@@ -34,16 +34,60 @@ export function reuseList(kind: Kind, list: ListPart, before: ListPart): ListPar
   const old = new Map(before.items.map((item) => [item[key], item]));
   const known = new Set(before.items);
   let news = list.items.length !== before.items.length;
+  const settled = new Map<Item, Item>();
   const items = list.items.map((item): Item => {
     const candidate = old.get(item[key]);
     const kept = candidate !== undefined && sameJson(candidate, item) ? candidate : item;
+    settled.set(item, kept);
     news ||= !known.has(kept);
     return kept;
   });
-  return { ...list, items: news ? items : before.items };
+  return { ...list, items: news ? items : before.items, ...unshapedBy(list, settled) };
 }
 
-/** Equal but for the order of keys. Items are bounded in depth, so recursion is. */
+/** What the configuration leaves as its server has it is not there twice. */
+function unshapedBy({ unshaped }: ListPart, settled: ReadonlyMap<Item, Item>): Pick<ListPart, 'unshaped'> {
+  return unshaped === undefined
+    ? {}
+    : { unshaped: { ...unshaped, items: unshaped.items.map((item) => settled.get(item) ?? item) } };
+}
+
+/**
+ * Equal but for the order of keys; what JSON has, and nothing else. Items are bounded in depth, so recursion is. Node's own
+ * comparison expects any object and takes several times as long: whole lists are compared at every refresh.
+ */
 export function sameJson(one: unknown, other: unknown): boolean {
-  return one === other || isDeepStrictEqual(one, other);
+  if (one === other) {
+    return one !== 0 || Object.is(one, other);
+  }
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {
+    return Object.is(one, other);
+  }
+  if (Array.isArray(one)) {
+    return Array.isArray(other) && sameElements(one, other);
+  }
+  return !Array.isArray(other) && sameMembers(one as JsonObject, other as JsonObject);
+}
+
+function sameElements(one: readonly unknown[], other: readonly unknown[]): boolean {
+  if (one.length !== other.length) {
+    return false;
+  }
+  for (let at = 0; at < one.length; at += 1) {
+    if (!sameJson(one[at], other[at])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function sameMembers(one: JsonObject, other: JsonObject): boolean {
+  let left = Object.keys(other).length;
+  for (const name of Object.keys(one)) {
+    if (!Object.hasOwn(other, name) || !sameJson(one[name], other[name])) {
+      return false;
+    }
+    left -= 1;
+  }
+  return left === 0;
 }

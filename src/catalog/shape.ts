@@ -24,12 +24,8 @@ const MEMBERS = {
  */
 export function shapeTools(given: ListPart, settings: ToolSettings): ListPart {
   const list = given.unshaped ?? given;
-  const allowed = settings.allow.map(wildcard);
-  const denied = settings.deny.map(wildcard);
-  const served = list.items.filter((item) => {
-    const name = nameOf(item);
-    return !denied.some((test) => test(name)) && allowed.some((test) => test(name));
-  });
+  const judge = toolJudge(settings);
+  const served = list.items.filter((item) => judge(nameOf(item)).there);
   const shaped = served.map((item) => shapedItem(item, settings));
   const renamed = new Map(Object.entries(settings.rename));
   return {
@@ -38,6 +34,27 @@ export function shapeTools(given: ListPart, settings: ToolSettings): ListPart {
     findings: [...list.findings, ...strangers(list.items, settings)],
     unshaped: list,
     ...(renamed.size === 0 ? {} : { renamed }),
+  };
+}
+
+/** Whether the configuration lets a tool be there, and the pattern that says so; without one nothing allows it. */
+export interface ToolVerdict {
+  readonly there: boolean;
+  readonly pattern: string | undefined;
+}
+
+/** Takes the name that the server has for the tool. `deny` is read before `allow`. */
+export function toolJudge({
+  allow,
+  deny,
+}: Pick<ToolSettings, 'allow' | 'deny'>): (name: string) => ToolVerdict {
+  const compiled = (patterns: readonly string[]) =>
+    patterns.map((pattern) => ({ pattern, test: wildcard(pattern) }));
+  const [denied, allowed] = [compiled(deny), compiled(allow)];
+  return (name) => {
+    const refused = denied.find(({ test }) => test(name));
+    const found = refused ?? allowed.find(({ test }) => test(name));
+    return { there: refused === undefined && found !== undefined, pattern: found?.pattern };
   };
 }
 

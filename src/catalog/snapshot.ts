@@ -1,32 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { CHANGES, type Change, type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
+import type { Entries, Entry } from './entry.ts';
 import { listFindings, nameFinding, templateFinding, uriFinding } from './findings.ts';
 import { exposeLinks, linkedUris } from './links.ts';
+import { type Names, namesOf } from './names.ts';
 import { bareNames, exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
 import { reusePart, sameJson } from './reuse.ts';
+import { OPEN, type Screen, sifted, type Withheld, withheldOf } from './screen.ts';
+import { KEPT_FREE } from './search-names.ts';
 import type { Work } from './template.ts';
 import { type ResourceRoute, routeUris, type UriRoutes, type UriSource } from './uris.ts';
 
+export type { Entries, Entry } from './entry.ts';
 export type { ResourceRoute } from './uris.ts';
 
-/** One item with its names and its route: (upstream, original). */
-export interface Entry {
-  readonly kind: Kind;
-  readonly upstream: string;
-  /** Name, URI or URI template as the upstream calls it. */
-  readonly original: string;
-  /** What clients call it in each style. For resources and templates `dotted` and `strict` are the exposed URI. */
-  readonly exposed: { readonly dotted: string; readonly strict: string; readonly bare: string };
-  /** As the upstream sent it, repaired where it was malformed; names and URIs in it are the originals. */
-  readonly item: Item;
-}
-
-export type Entries = Readonly<Record<Kind, readonly Entry[]>>;
-
 /** What the gateway offers at one moment. Immutable. */
-export interface Catalog {
-  /** Changes if and only if something visible changed; unique in this process, and no other process makes the same. */
+export interface Catalog extends Names {
+  /** Changes if and only if something visible changed, or is withheld; unique in this process, and no other process makes the same. */
   readonly revision: string;
   /** In config order. */
   readonly parts: ReadonlyMap<string, UpstreamPart>;
@@ -34,14 +25,8 @@ export interface Catalog {
   readonly entries: Entries;
   /** Of the lists, about shortened and collided names, renamed URIs, and templates that cannot be matched. */
   readonly findings: readonly CatalogFinding[];
-  /** By dotted or strict name, whatever the view: no name stands for two tools. Bare names are not routed here. */
-  tool(name: string): Entry | undefined;
-  prompt(name: string): Entry | undefined;
-  /** By the upstream's own name, whatever it is exposed as. */
-  toolOf(upstream: string, original: string): Entry | undefined;
-  promptOf(upstream: string, original: string): Entry | undefined;
-  /** By what it is called where that upstream is served alone: its own name, or the one it was given. */
-  bareTool(upstream: string, bare: string): Entry | undefined;
+  /** What waits for approval. */
+  readonly withheld: Withheld;
   /** The order of look-up is that of {@link UriRoutes}. Takes a template as text too, as completion names it. */
   resourceByUri(exposed: string): ResourceRoute | undefined;
   /** What clients call that upstream's URI or template: itself unless another upstream has it too. */
@@ -73,11 +58,12 @@ export function buildCatalog(
   parts: readonly UpstreamPart[],
   naming: NamingRule,
   previous?: Catalog,
+  screen: Screen = OPEN,
 ): Catalog {
   const settled = parts.map((part) => reusePart(part, previous?.parts.get(part.upstream)));
   const routes = routeUris(settled.map(uriSourceOf));
   const findings = settled.flatMap(listFindings);
-  const built: Entries = {
+  const all: Entries = {
     tools: namedEntries('tools', settled, naming, findings),
     prompts: namedEntries('prompts', settled, naming, findings),
     resources: resourceEntries('resources', settled, routes, findings),
@@ -85,23 +71,19 @@ export function buildCatalog(
   };
   findings.push(...routes.unreadable.map(templateFinding));
   const fresh = new Map(settled.map((part) => [part.upstream, part]));
-  if (previous !== undefined && sameOffers(previous, fresh, built)) {
+  const { served, withheld } = sifted(all, fresh, screen);
+  if (previous !== undefined && sameOffers(previous, fresh, served, withheld)) {
     const same = settled.every((part) => part === previous.parts.get(part.upstream));
     return same ? previous : { ...previous, parts: fresh, findings };
   }
   revisions += 1;
-  const tools = lookupOf(built.tools);
-  const prompts = lookupOf(built.prompts);
   return {
+    ...namesOf(served),
     revision: `${NONCE}.${revisions}`,
     parts: fresh,
-    entries: built,
+    entries: served,
+    withheld: withheldOf(withheld, served),
     findings,
-    tool: tools.byName,
-    prompt: prompts.byName,
-    toolOf: tools.ofUpstream,
-    promptOf: prompts.ofUpstream,
-    bareTool: tools.byBareName,
     resourceByUri: routes.route,
     exposeUri: routes.expose,
     renamedUris: routes.renamed,
@@ -171,10 +153,12 @@ function namedEntries(
       return { upstream, namespace, name, shown: lists[kind]?.renamed?.get(name) ?? name, item };
     }),
   );
-  const dotted = exposeNames(items, naming);
-  const taken = new Map(
-    items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)]),
-  );
+  const free = kind === 'tools' ? KEPT_FREE : new Map<string, string>();
+  const dotted = exposeNames(items, naming, free);
+  const taken = new Map([
+    ...free,
+    ...items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)] as const),
+  ]);
   const strict = exposeNames(items, STRICT, taken);
   const bare = bareNames(items);
   return items.map(({ upstream, name, shown, item }, at): Entry => {
@@ -204,38 +188,30 @@ function resourceEntries(
   );
 }
 
-function lookupOf(entries: readonly Entry[]) {
-  const names = new Map(entries.map((entry) => [entry.exposed.strict, entry]));
-  for (const entry of entries) {
-    names.set(entry.exposed.dotted, entry);
-  }
-  const originals = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.original), entry]));
-  const bare = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.exposed.bare), entry]));
-  return {
-    byName: (name: string) => names.get(name),
-    ofUpstream: (upstream: string, original: string) => originals.get(identityOf(upstream, original)),
-    byBareName: (upstream: string, name: string) => bare.get(identityOf(upstream, name)),
-  };
-}
-
 /** The ids count too: which ids are known decides how a URI in a result is exposed. */
-function sameOffers(previous: Catalog, parts: Catalog['parts'], built: Entries): boolean {
+function sameOffers(
+  previous: Catalog,
+  parts: Catalog['parts'],
+  served: Entries,
+  withheld: readonly Entry[],
+): boolean {
   const ids = [...previous.parts.keys()];
   return (
     ids.length === parts.size &&
     [...parts.keys()].every((id, at) => id === ids[at]) &&
-    KINDS.every((kind) => {
-      const before = previous.entries[kind];
-      return (
-        before.length === built[kind].length && built[kind].every((entry, at) => sameEntry(entry, before[at]))
-      );
-    })
+    KINDS.every((kind) => sameEntries(previous.entries[kind], served[kind])) &&
+    sameEntries(previous.withheld.entries, withheld)
   );
+}
+
+function sameEntries(before: readonly Entry[], now: readonly Entry[]): boolean {
+  return before.length === now.length && now.every((entry, at) => sameEntry(entry, before[at]));
 }
 
 function sameEntry(one: Entry, other: Entry | undefined): boolean {
   return (
     one.item === other?.item &&
+    one.kind === other.kind &&
     one.upstream === other.upstream &&
     one.exposed.dotted === other.exposed.dotted &&
     one.exposed.strict === other.exposed.strict &&

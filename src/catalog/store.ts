@@ -5,12 +5,14 @@ import { type Change, KINDS, type Kind } from '../protocol/model.ts';
 import { Editions } from './editions.ts';
 import { logNews } from './findings.ts';
 import { FirstTries } from './first-tries.ts';
+import { type ListStanding, sharedStanding } from './list-standing.ts';
 import type { NamingRule } from './naming.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 import { Principals } from './principals.ts';
 import type { ReaderOptions } from './reader.ts';
 import { Readers } from './readers.ts';
 import type { Caller } from './scoping.ts';
+import { OPEN } from './screen.ts';
 import { buildCatalog, type Catalog, changesBetween } from './snapshot.ts';
 import type { Rearrangement, StoreOptions } from './store-options.ts';
 import { SwapWindow } from './swap-window.ts';
@@ -58,6 +60,8 @@ export class Store<C extends Caller = Caller> {
         now,
         namespaceOf: (upstream) => this.#namespaceOf(upstream),
         naming: () => this.#naming,
+        screen: options.screen ?? OPEN,
+        replaced: (before, after, owner) => options.onReplaced?.(before, after, owner),
         shared: () => this.current,
         commonChanged: () => this.#publishLater(),
         publish: options.onSwap,
@@ -90,6 +94,17 @@ export class Store<C extends Caller = Caller> {
     kind: Kind,
   ): { readonly fault: GatewayError | undefined } | undefined {
     return this.#principals?.gap(principal, upstream, kind);
+  }
+
+  /** How the list stands that this principal is served. */
+  standing(principal: Principal, upstream: string, kind: Kind): ListStanding {
+    const own = this.#principals?.standing(principal, upstream, kind);
+    return own ?? sharedStanding(this.current.parts.get(upstream), kind);
+  }
+
+  /** Whether it is served what the gateway itself is told. */
+  isEverybody(principal: Principal): boolean {
+    return this.#principals?.isEverybody(principal.key) !== false;
   }
 
   /** Whether this list is read for each principal by itself. */
@@ -253,7 +268,7 @@ export class Store<C extends Caller = Caller> {
     const before = this.current;
     try {
       const parts = this.#options.order().flatMap((id) => this.#partOf(id) ?? []);
-      const next = buildCatalog(parts, this.#naming, before);
+      const next = buildCatalog(parts, this.#naming, before, this.#options.screen);
       for (const part of next.parts.values()) {
         (this.#readers.find(part.upstream) ?? this.#principals)?.adopt(part);
       }
@@ -263,6 +278,7 @@ export class Store<C extends Caller = Caller> {
         this.#swaps.open();
       }
       if (next !== before) {
+        this.#options.onReplaced?.(before, next, undefined);
         this.#principals?.sharedChanged(before);
       }
       const changes = changesBetween(before, next);

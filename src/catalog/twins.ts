@@ -4,6 +4,7 @@ import type { Item } from '../protocol/model.ts';
 import { KINDS } from '../protocol/model.ts';
 import type { NamingRule } from './naming.ts';
 import type { UpstreamPart } from './part.ts';
+import type { Screen } from './screen.ts';
 import { buildCatalog, type Catalog, type Entries } from './snapshot.ts';
 
 /**
@@ -34,16 +35,20 @@ export class Twins {
   }
 
   /** The catalog of these parts (in config order), with entries, revision and routes of an equal one if there is one. */
-  catalog(parts: readonly UpstreamPart[], naming: NamingRule): { catalog: Catalog; isTwin: boolean } {
+  catalog(
+    parts: readonly UpstreamPart[],
+    naming: NamingRule,
+    screen: Screen,
+  ): { catalog: Catalog; isTwin: boolean } {
     let made: Catalog | undefined;
-    const entries = this.#entries.take(this.#keyOf(parts, naming), () => {
-      made = buildCatalog(parts, naming);
+    const entries = this.#entries.take(this.#keyOf(parts, naming, screen), () => {
+      made = buildCatalog(parts, naming, undefined, screen);
       this.#catalogs.set(made.entries, made);
       return made.entries;
     });
     const equal = this.#catalogs.get(entries);
     if (made !== undefined || equal === undefined) {
-      return { catalog: made ?? buildCatalog(parts, naming), isTwin: false };
+      return { catalog: made ?? buildCatalog(parts, naming, undefined, screen), isTwin: false };
     }
     return {
       catalog: { ...equal, parts: new Map(parts.map((part) => [part.upstream, part])) },
@@ -51,25 +56,29 @@ export class Twins {
     };
   }
 
-  #keyOf(parts: readonly UpstreamPart[], naming: NamingRule): string {
-    const lists = parts.map(({ upstream, namespace, lists }) => [
-      upstream,
-      namespace,
-      ...KINDS.map((kind) => this.#numberOf(lists[kind]?.items)),
+  #keyOf(parts: readonly UpstreamPart[], naming: NamingRule, screen: Screen): string {
+    const lists = parts.map((part) => [
+      part.upstream,
+      part.namespace,
+      ...KINDS.map((kind) => this.#numberOf(part.lists[kind]?.items)),
+      // The same items under other names are another catalog.
+      ...(part.lists.tools?.renamed ?? []),
+      ...KINDS.map((kind) => [...screen.judge(part, kind)].map(([name, item]) => [name, this.#number(item)])),
     ]);
     return JSON.stringify([naming.separator, naming.maxLength, lists]);
   }
 
   #numberOf(items: readonly Item[] | undefined): number {
-    if (items === undefined || items.length === 0) {
-      return 0;
-    }
-    const known = this.#numbers.get(items);
-    if (known !== undefined) {
-      return known;
+    return items?.length === 0 ? 0 : this.#number(items);
+  }
+
+  #number(object: object | undefined): number {
+    const known = object === undefined ? 0 : this.#numbers.get(object);
+    if (object === undefined || known !== undefined) {
+      return known ?? 0;
     }
     this.#count += 1;
-    this.#numbers.set(items, this.#count);
+    this.#numbers.set(object, this.#count);
     return this.#count;
   }
 }

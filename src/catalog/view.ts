@@ -1,6 +1,7 @@
 import type { Subject } from '../access/policy.ts';
 import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { exposeLinks } from './links.ts';
+import type { Names } from './names.ts';
 import type { Catalog, Entries, Entry } from './snapshot.ts';
 import type { Work } from './template.ts';
 import type { ResourceRoute } from './uris.ts';
@@ -28,6 +29,10 @@ export interface View {
   list(kind: Kind): readonly ListedItem[];
   /** By the names of this style; dotted and strict names are understood in both styles. */
   find(kind: 'tools' | 'prompts', name: string): Entry | undefined;
+  /** What waits for approval, by the same names. */
+  withheld(kind: 'tools' | 'prompts', name: string): Entry | undefined;
+  /** A tool that waits for approval, by its upstream's own name for it. */
+  withheldOf(upstream: string, original: string): Entry | undefined;
   /** Where what a client calls a URI leads. In the bare style any URI leads to the upstream, which knows its own. */
   resource(uri: string): ResourceRoute | undefined;
   /** What a client of this view calls that upstream's URI. */
@@ -71,6 +76,14 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
   const shows = (upstream: string) => only === undefined || upstream === only;
   const exposeUri = (upstream: string, original: string, work?: Work) =>
     style === 'bare' ? original : catalog.exposeUri(upstream, original, work);
+  const find = (names: Names, kind: 'tools' | 'prompts', name: string) => {
+    if (style === 'bare') {
+      const { upstream } = selection;
+      return kind === 'tools' ? names.bareTool(upstream, name) : names.promptOf(upstream, name);
+    }
+    const entry = kind === 'tools' ? names.tool(name) : names.prompt(name);
+    return entry !== undefined && shows(entry.upstream) ? entry : undefined;
+  };
   const listed = (entry: Entry): ListedItem => {
     const item = exposed(entry, entry.exposed[style], (uri) => exposeUri(entry.upstream, uri));
     return { entry, item };
@@ -80,14 +93,10 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
       lists[kind] ??= catalog.entries[kind].filter((entry) => shows(entry.upstream)).map(listed);
       return lists[kind];
     },
-    find(kind, name) {
-      if (style === 'bare') {
-        const { upstream } = selection;
-        return kind === 'tools' ? catalog.bareTool(upstream, name) : catalog.promptOf(upstream, name);
-      }
-      const entry = kind === 'tools' ? catalog.tool(name) : catalog.prompt(name);
-      return entry !== undefined && shows(entry.upstream) ? entry : undefined;
-    },
+    find: (kind, name) => find(catalog, kind, name),
+    withheld: (kind, name) => find(catalog.withheld, kind, name),
+    withheldOf: (upstream, original) =>
+      shows(upstream) ? catalog.withheld.toolOf(upstream, original) : undefined,
     resource(uri) {
       if (style === 'bare') {
         return { upstream: selection.upstream, uri };
@@ -101,16 +110,16 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
 
 /** What of a view may be seen. Names and URIs stay those of the whole: they do not depend on who looks. */
 function filtered(whole: View, sight: Sight): View {
+  const seen = (entry: Entry | undefined) => (entry !== undefined && sight.shows(entry) ? entry : undefined);
   const lists: Partial<Record<Kind, readonly ListedItem[]>> = {};
   return {
     list(kind) {
       lists[kind] ??= whole.list(kind).filter(({ entry }) => sight.shows(entry));
       return lists[kind];
     },
-    find(kind, name) {
-      const entry = whole.find(kind, name);
-      return entry !== undefined && sight.shows(entry) ? entry : undefined;
-    },
+    find: (kind, name) => seen(whole.find(kind, name)),
+    withheld: (kind, name) => seen(whole.withheld(kind, name)),
+    withheldOf: (upstream, original) => seen(whole.withheldOf(upstream, original)),
     resource(uri) {
       const route = whole.resource(uri);
       return route !== undefined && sight.shows(resourceAt(route)) ? route : undefined;

@@ -7,6 +7,8 @@ import { Pacer } from './pacer.ts';
 export interface Listener {
   /** Grant of the principal whose stream it is. */
   readonly grant: string;
+  /** The entrance where it listens. */
+  readonly place: string;
   /** The kinds it asked for; a legacy stream hears of all. */
   readonly wants: ReadonlySet<Change>;
   /** Which changes of a swap this listener can see at all. */
@@ -57,6 +59,15 @@ export class Hub {
     const mine = swap.owner === undefined ? this.#listeners : this.#byGrant.get(swap.owner);
     for (const entry of mine ?? []) {
       this.#offer(entry, entry.listener.sees(swap));
+    }
+  }
+
+  /** A list that only those of this grant see at this place is another one. */
+  tell(grant: string, place: string, change: Change): void {
+    for (const entry of this.#byGrant.get(grant) ?? []) {
+      if (entry.listener.place === place) {
+        this.#offer(entry, [change]);
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../base/json.ts';
+import { suggestions } from '../catalog/suggestions.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Gateway } from '../gateway.ts';
 import { type RpcErrorObject, type RpcNotification, request } from '../protocol/json-rpc.ts';
@@ -8,7 +9,6 @@ import { EXIT, type ExitCode, type Io } from './io.ts';
 import { jsonFault } from './json-fault.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { troubleLine, troublesOf } from './reach.ts';
-import { suggestions } from './suggest.ts';
 import { forTerminal, oneLine } from './text.ts';
 
 export interface CallOptions extends GlobalOptions {

@@ -7,7 +7,11 @@ import type { UpstreamReport } from '../observe/status.ts';
 import type { Kind } from '../protocol/model.ts';
 import { SEVERITIES, type Severity } from '../vetting/finding-table.ts';
 import type { LockState } from '../vetting/lock.ts';
+import type { OnChange } from '../vetting/quarantine.ts';
+import { breaks, type RunningDiff } from './check-diff.ts';
+import { type HintTable, hintTable } from './check-hints.ts';
 import { troublesOf } from './reach.ts';
+import type { TokenReport } from './tokens.ts';
 import { type AnyFinding, vetted } from './vetted.ts';
 
 /** What `check` found out, as `--json` prints it. */
@@ -19,8 +23,14 @@ export interface CheckReport {
   readonly catalog: Readonly<Record<string, Offers>>;
   /** The gravest first. */
   readonly findings: readonly AnyFinding[];
+  /** What every tool says of itself. */
+  readonly hints: HintTable;
+  /** What definitions of tools cost, where that was asked for. */
+  readonly tokens?: TokenReport;
   /** What a reload would change, where it was asked for. */
   readonly changes?: Changes;
+  /** What would be another one in a gateway that runs, where one was asked. */
+  readonly running?: RunningDiff;
 }
 
 export interface Changes extends SettingsDiff {
@@ -62,7 +72,10 @@ export interface CheckedBy {
   /** The least grave findings that are failures. */
   readonly failOn: Exclude<Severity, 'notice'>;
   readonly lock: LockState;
+  /** What the configuration does about what is not approved. */
+  readonly onChange: OnChange;
   readonly changes: Changes | undefined;
+  readonly running: RunningDiff | undefined;
 }
 
 function isAtLeast(severity: Severity, least: Severity): boolean {
@@ -75,7 +88,10 @@ export function failures({ findings }: CheckReport, failOn: Severity): readonly 
 }
 
 /** The state of a gateway whose upstreams were tried. */
-export function checkReport(gateway: Gateway, { failOn, lock, changes }: CheckedBy): CheckReport {
+export function checkReport(
+  gateway: Gateway,
+  { failOn, changes, running, ...approvals }: CheckedBy,
+): CheckReport {
   const catalog = gateway.store.current;
   const troubles = new Map(troublesOf(gateway).map((trouble) => [trouble.upstream, trouble]));
   const upstreams = Object.entries(gateway.readiness().upstreams).map(([id, report]) => {
@@ -84,18 +100,21 @@ export function checkReport(gateway: Gateway, { failOn, lock, changes }: Checked
     return [id, { ...report, optional, ...(why === undefined ? {} : { why }) }] as const;
   });
   const offers = [...catalog.parts.keys()].map((id) => [id, offersOf(id, catalog.entries)] as const);
-  const findings = [...catalog.findings, ...vetted(gateway, lock)].toSorted(
+  const findings = [...catalog.findings, ...vetted(gateway, approvals)].toSorted(
     (one, other) => SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity),
   );
   return {
     ok:
       [...troubles.values()].every(({ optional }) => optional) &&
       !findings.some(({ severity }) => isAtLeast(severity, failOn)) &&
-      (changes?.refused.length ?? 0) === 0,
+      (changes?.refused.length ?? 0) === 0 &&
+      (failOn !== 'warning' || running === undefined || breaks(running) === 0),
     upstreams: Object.fromEntries(upstreams),
     catalog: Object.fromEntries(offers),
     findings,
+    hints: hintTable(catalog, findings),
     ...(changes === undefined ? {} : { changes }),
+    ...(running === undefined ? {} : { running }),
   };
 }
 

@@ -5,6 +5,8 @@ import type { Settings } from '../config/settings.ts';
 import { KINDS } from '../protocol/model.ts';
 import { several } from '../vetting/finding.ts';
 import type { Severity } from '../vetting/finding-table.ts';
+import { breaks, differenceTo, readRunning, runningLines } from './check-diff.ts';
+import { hintLines } from './check-hints.ts';
 import {
   type Changes,
   type CheckedUpstream,
@@ -19,6 +21,7 @@ import { EXIT, type ExitCode, type Io } from './io.ts';
 import { lockOf } from './lock-file.ts';
 import { type GlobalOptions, openGateway, overridesOf } from './open.ts';
 import { counted, oneLine, table } from './text.ts';
+import { tokenLines, tokenReport } from './tokens.ts';
 import type { AnyFinding } from './vetted.ts';
 
 export interface CheckOptions extends GlobalOptions {
@@ -26,25 +29,46 @@ export interface CheckOptions extends GlobalOptions {
   readonly strictNames?: boolean;
   /** The configuration that a running gateway was started with. */
   readonly against?: string;
+  /** URL of a running gateway to compare with, and the variable that holds what to sign in with there. */
+  readonly diff?: string;
+  readonly tokenEnv?: string;
   /** The least grave findings that make it fail. */
   readonly failOn?: 'warning' | 'error';
   /** Print every notice, instead of how many there are. */
   readonly notices?: boolean;
+  /** Print what every tool says of itself. */
+  readonly hints?: boolean;
+  /** Count what definitions of tools cost a model. */
+  readonly tokens?: boolean;
 }
 
 /**
  * `check`: loads the configuration, connects to every upstream without a port, and prints what it found. Exit
- * code 1 where an upstream that is needed is not ready, a finding is as grave as `failOn` says, or a reload would be refused;
- * 2 where a configuration is wrong.
+ * code 1 where an upstream that is needed is not ready, a finding is as grave as `failOn` says, a reload would be refused, or
+ * a gateway to compare with cannot be asked; 2 where a configuration is wrong.
  */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   try {
     const { gateway, settings } = await openGateway(options, io, 'throwaway');
     const changes = await changesOf(options, settings, io);
-    return await whileConnected(gateway, io, () => {
-      const { failOn = 'error' } = options;
-      const report = checkReport(gateway, { failOn, lock: lockOf(options.config), changes });
-      io.out(options.json ? asJson(report) : asText(report, options, settings));
+    const { diff, failOn = 'error' } = options;
+    const running = diff === undefined ? undefined : await readRunning({ ...options, url: diff }, io);
+    if (running !== undefined && 'wrong' in running) {
+      io.err(`error: ${running.wrong}\n`);
+      await gateway.close();
+      return EXIT.failed;
+    }
+    return await whileConnected(gateway, io, async () => {
+      const report = checkReport(gateway, {
+        failOn,
+        lock: lockOf(options.config),
+        onChange: settings.pins.onChange,
+        changes,
+        running: running && (await differenceTo(running, settings, gateway)),
+      });
+      const tokens = options.tokens === true ? await tokenReport(gateway, settings) : undefined;
+      const whole = tokens === undefined ? report : { ...report, tokens };
+      io.out(options.json ? asJson(whole) : asText(whole, options, settings));
       return report.ok ? EXIT.ok : EXIT.failed;
     });
   } catch (thrown) {
@@ -84,18 +108,22 @@ function asText(report: CheckReport, options: CheckOptions, settings: Settings):
     ...table(Object.entries(report.upstreams).map(upstreamRow), '  '),
     '',
     ...offers.flat(),
+    ...(options.hints === true ? hintLines(report.hints) : []),
+    ...(report.tokens === undefined ? [] : tokenLines(report.tokens)),
     ...findingLines(report, notices),
     ...changeLines(report),
+    ...(report.running === undefined ? [] : runningLines(report.running)),
     verdict(report, failOn),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function upstreamRow([id, upstream]: readonly [string, CheckedUpstream]): readonly string[] {
-  const { state, era, why, optional } = upstream;
+  const { state, era, why, optional, withheld } = upstream;
   const offers = KINDS.map((kind) => counted(upstream[kind], kind)).join(', ');
   const waiting = state === 'idle' ? 'each user signs in to it' : '';
-  const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : waiting;
+  const held = withheld === 0 ? '' : `, ${withheld} waiting for approval`;
+  const about = state === 'ready' || state === 'stale' ? `${offers} (${era})${held}` : waiting;
   return [id, optional ? `${state}, optional` : state, [about, why ?? ''].filter(Boolean).join('  ')];
 }
 
@@ -175,6 +203,8 @@ function verdict(report: CheckReport, failOn: Severity): string {
     const count = grave.filter((each) => each.severity === severity).length;
     return count === 0 ? [] : [`${counted(count, `${severity}s`)} in what the servers offer`];
   });
+  const broken = failOn === 'warning' && report.running !== undefined ? breaks(report.running) : 0;
+  const lost = broken === 0 ? [] : [`${counted(broken, 'items')} would break or vanish for clients`];
   const refused = changes === undefined || changes.refused.length === 0 ? [] : ['a reload would be refused'];
-  return `Result: failed: ${[...missing, ...wrong, ...refused].join(', ')}`;
+  return `Result: failed: ${[...missing, ...wrong, ...lost, ...refused].join(', ')}`;
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createLog, type LOG_LEVELS, type Log } from '../base/log.ts';
 import { release } from '../base/release.ts';
-import { keepCredential } from '../base/secrets.ts';
+import { keepCredential, keepSecret } from '../base/secrets.ts';
 import { credentialsOf, literalSecrets } from '../config/literal-secrets.ts';
 import { type Loaded, type LoadOptions, loadSettings } from '../config/load.ts';
 import { sealingKey } from '../config/sealing-key.ts';
 import type { Settings } from '../config/settings.ts';
 import { createGateway, type Gateway } from '../gateway.ts';
+import { MemoryState } from '../state/memory-state.ts';
 import type { Io } from './io.ts';
 import { lockOf, lockPath } from './lock-file.ts';
 
@@ -69,18 +70,27 @@ export async function openGateway(
   };
   const { settings, secrets } = await load(false);
   const token = tokenOf(io);
-  const log = createLog({
-    level: options.logLevel,
-    readable: io.readable,
-    secrets: [...secrets, ...literalSecrets(settings), ...(token === undefined ? [] : [token])],
-  });
+  const hidden = [...secrets, ...literalSecrets(settings), ...(token === undefined ? [] : [token])];
+  const log = createLog({ level: options.logLevel, readable: io.readable, secrets: hidden });
+  // The audit log is none of pino's.
+  for (const text of hidden) {
+    keepSecret(text);
+  }
   for (const text of [...credentialsOf(settings, secrets, io.env), ...(token === undefined ? [] : [token])]) {
     keepCredential(text);
   }
   const key = sealing === 'kept' ? await sealingKey(settings, log) : randomBytes(32);
-  // Commands that only look say by themselves what differs from what is approved, or have nothing to say of it.
-  const lock = sealing === 'kept' ? { lock: () => lockOf(options.config) } : {};
-  const gateway = createGateway({ settings, sealingKey: key, release: release(), log, ...lock });
+  const gateway = createGateway({
+    settings,
+    sealingKey: key,
+    release: release(),
+    log,
+    lock: () => lockOf(options.config),
+    // Commands that only look say by themselves what they found, or have nothing to say of it.
+    watches: sealing === 'kept',
+    // They are no replica of the gateway.
+    ...(sealing === 'kept' ? {} : { state: new MemoryState() }),
+  });
   const again = () => load(true);
   return {
     settings,

@@ -1,10 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { nearest } from '../base/nearest.ts';
 import { release } from '../base/release.ts';
-import { nearest } from '../config/nearest.ts';
 import { ConfigError } from '../config/problems.ts';
 import { type CallOptions, call } from './call.ts';
 import { type CheckOptions, check } from './check.ts';
 import { type Action, examples, type Run } from './declare-command.ts';
+import { addExplain } from './explain-command.ts';
 import { withGlobals } from './global-options.ts';
 import { addConnect, addImport } from './import-connect-commands.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
@@ -14,6 +15,7 @@ import type { GlobalOptions } from './open.ts';
 import { type PinOptions, pin } from './pin.ts';
 import { type ServeOptions, serve } from './serve.ts';
 import { type StdioCommandOptions, stdio } from './stdio.ts';
+import { addUsage } from './usage-command.ts';
 
 /**
  * Builds the command line: the one declaration that `--help` and docs/cli.md are made from. `exit` takes the code of
@@ -41,6 +43,8 @@ export function buildProgram(io: Io, exit: (code: ExitCode) => void): Command {
   addListing(program, run, 'prompts');
   addListing(program, run, 'resources');
   addCall(program, run);
+  addExplain(program, run);
+  addUsage(program, run);
   addStdio(program, run);
   addKeys(program, run);
   addImport(program, run);
@@ -98,12 +102,26 @@ function addCheck(program: Command, run: Run): void {
         .default('error'),
     )
     .option('--notices', 'show every notice, instead of how many there are')
+    .option(
+      '--hints',
+      'show what every tool says of itself: whether it only reads, destroys, can be repeated',
+    )
+    .option(
+      '--tokens',
+      'count what definitions of tools cost a model: each server’s, and what each view lists',
+    )
     .option('--json', 'print the report as JSON, mistakes in the configuration too')
     .option('--strict-names', 'show the strict form of each name beside the dotted one')
     .option(
       '--against <file>',
       'show what this configuration would change for a gateway that runs by that one; fails where it could not take it',
     )
+    .option(
+      '--diff <url>',
+      'show what this configuration and its servers would change for the gateway that runs there; with --fail-on warning it ' +
+        'fails where clients would lose something',
+    )
+    .option('--token-env <variable>', 'variable that holds the token or key of an operator, for --diff')
     .addHelpText(
       'after',
       examples(
@@ -111,6 +129,7 @@ function addCheck(program: Command, run: Run): void {
         'patchbay check --json | jq .findings',
         'patchbay check --fail-on warning',
         'patchbay check -c new.yaml --against team.yaml',
+        'patchbay check -c new.yaml --diff http://127.0.0.1:3333 --token-env OPERATOR_KEY',
       ),
     )
     .action((_: unknown, command: Command) => start(command));

@@ -30,7 +30,10 @@ export function reloadWhenAsked(
       watching?.sign();
     },
   });
-  io.onHangup(() => reloads.request('SIGHUP'));
+  io.onHangup(() => {
+    opened.gateway.reopen();
+    reloads.request('SIGHUP');
+  });
   const changed = () => reloads.request('a file has changed');
   const watching = watch ? watchFiles({ files, changed, log: opened.log }) : undefined;
   return () => watching?.stop();

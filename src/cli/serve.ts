@@ -1,6 +1,7 @@
 import { MCP, publicBase, resourceUrl } from '../access/resource.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Readiness } from '../observe/status.ts';
+import { giveBackLater } from './give-back.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { outcomeJson, outcomeText, reloadWhenAsked } from './reload.ts';
@@ -39,7 +40,9 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     watch: options.watch,
     done: (outcome) => io.out(options.json ? outcomeJson(outcome) : outcomeText(outcome)),
   });
+  const keepMemory = giveBackLater();
   const signal = await stopped;
+  keepMemory();
   stopReloads();
   log.info({ signal }, 'closing');
   await gateway.close();

@@ -33,7 +33,8 @@ export async function stdio(
     readable: io.readable && json !== true,
   });
   const { settings, gateway, log } = opened;
-  const fault = upstream === undefined ? undefined : unserved(upstream, settings);
+  const fault =
+    auditedOnStdout(settings) ?? (upstream === undefined ? undefined : unserved(upstream, settings));
   if (fault !== undefined) {
     io.err(fault);
     await gateway.close();
@@ -75,6 +76,13 @@ function refusalOf(thrown: unknown): GatewayError {
     return thrown;
   }
   throw thrown;
+}
+
+/** Nothing but messages belongs on stdout here. */
+function auditedOnStdout({ audit }: Settings): string | undefined {
+  return audit.file === '-'
+    ? 'error: stdout belongs to the client here; give audit.file a file\n'
+    : undefined;
 }
 
 /** Why one upstream alone cannot be served: it is not there, or it is off. */

@@ -12,6 +12,7 @@ import {
   section,
   sections,
   text,
+  whole,
 } from './declare.ts';
 import { ID_PATTERN, ID_RULE } from './upstream-settings.ts';
 
@@ -179,7 +180,12 @@ export const access = sections(
 
 export const operators = section(
   { default: {}, description: 'Who may see the state of the gateway, where `auth.mode` is not `none`.' },
-  { groups: list({ description: 'Groups that see what `/readyz` says of each upstream.' }, NOT_EMPTY) },
+  {
+    groups: list(
+      { description: 'Groups that see what `/readyz` says of each upstream, and may ask `/api`.' },
+      NOT_EMPTY,
+    ),
+  },
 );
 
 export const views = mapping(
@@ -205,6 +211,31 @@ export const views = mapping(
         text({ description: 'Text for the model, in the place of the one at the top.' }),
       ),
       upstreamInstructions: flag(true, 'Whether instructions of the upstreams are added.'),
+      mode: oneOf(['list', 'search', 'progressive'], {
+        default: 'list',
+        description:
+          '`list`: every tool is listed. `search`: `search_tools`, `describe_tools`, `call_tool` and the pinned ones; whatever the view shows is found by them, and can be called by its name. `progressive`: that, and the tools that a principal has found or named lately (docs/search.md).',
+      }),
+      pinned: list(
+        {
+          description:
+            'Tools that are listed whatever the mode, before the others, in the same patterns; only what the view shows.',
+        },
+        PATTERN,
+      ),
+      maxTokens: whole({
+        minimum: 0,
+        default: 0,
+        description:
+          'Most tokens that a list of tools takes there (0: no bound), counted as `check --tokens` does. What does not fit is left out of the list and found by `search_tools`.',
+      }),
+      found: section(
+        { default: {}, description: 'Of `mode: progressive`: what joins the list of a principal.' },
+        {
+          keep: duration('1h', 'How long a tool stays that is not found or named again.', 1_000),
+          most: whole({ minimum: 1, maximum: 200, default: 32, description: 'How many at most.' }),
+        },
+      ),
     },
   ),
 );

@@ -27,6 +27,7 @@ export function check(settings: Settings, report: Report): void {
     const message = 'on an address that is not loopback, "auth.mode: none" needs "auth.allowAnonymous: true"';
     report(['listen', 'host'], message);
   }
+  checkState(settings, report);
   const owners = new Map<string, string>();
   for (const upstream of Object.values(upstreams)) {
     checkUpstream(upstream, report);
@@ -38,6 +39,15 @@ export function check(settings: Settings, report: Report): void {
       report(['upstreams', upstream.id, 'namespace'], `${namespace}, and "${owner}" has it`);
     }
     owners.set(upstream.namespace, owner ?? upstream.id);
+  }
+}
+
+function checkState({ state, sealingKey }: Settings, report: Report): void {
+  if (state.type === 'redis' && state.url === undefined) {
+    report(['state', 'url'], '"state.type: redis" needs it');
+  }
+  if (state.type === 'redis' && sealingKey === undefined) {
+    report(['state', 'type'], '"redis" needs a "sealingKey", the same for all replicas');
   }
 }
 
@@ -77,13 +87,20 @@ export function complete(file: SettingsFile, around: Surroundings): Settings {
   }
   const { host = file.listen.host, port = file.listen.port } = around;
   const state = file.stateDir === undefined ? {} : { stateDir: resolve(around.folder, file.stateDir) };
+  const { file: log } = file.audit;
+  const audit = { ...file.audit, ...(isPath(log) ? { file: resolve(around.folder, log) } : {}) };
   const views = Object.fromEntries(
     Object.entries(file.views).map(([name, view]) => [
       name,
       { ...view, naming: view.naming ?? file.naming.style },
     ]),
   );
-  return { ...file, ...state, listen: { ...file.listen, host, port }, views, upstreams };
+  return { ...file, ...state, listen: { ...file.listen, host, port }, audit, views, upstreams };
+}
+
+/** `-` is stdout. */
+function isPath(file: string | undefined): file is string {
+  return file !== undefined && file !== '-';
 }
 
 type Entry = SettingsFile['upstreams'][string];

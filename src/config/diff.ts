@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import Type, { type TObject, type TSchema } from 'typebox';
 import { check } from './check.ts';
 import { rulesOf } from './judge.ts';
+import { keepLines } from './lines.ts';
 import { ConfigError, type Path, type Problem, pathText } from './problems.ts';
 import { SETTINGS, type Settings, type UpstreamSettings } from './settings.ts';
 
@@ -22,7 +23,7 @@ export interface SettingsDiff {
 }
 
 /** Keys of an upstream that are looked up whenever they are needed; a difference in any other one is another server. */
-const LIVE: ReadonlySet<string> = new Set<keyof UpstreamSettings>([
+export const LIVE: ReadonlySet<string> = new Set<keyof UpstreamSettings>([
   'cache',
   'instructions',
   'namespace',
@@ -30,6 +31,7 @@ const LIVE: ReadonlySet<string> = new Set<keyof UpstreamSettings>([
   'retry',
   'tools',
   'trust',
+  'validate',
 ]);
 
 /** Whether an upstream that runs by the first settings has to be started anew for the second. */
@@ -107,14 +109,14 @@ export function runnable(before: Settings, next: Settings): Settings {
   return Object.freeze(settings);
 }
 
-interface Leaf {
+export interface Leaf {
   readonly path: readonly string[];
   /** It keeps its value while the gateway runs. */
   readonly fixed: boolean;
 }
 
 /** The keys outside of upstreams that have a value of their own. */
-function leavesOf(section: TObject, before: readonly string[] = []): readonly Leaf[] {
+export function leavesOf(section: TObject, before: readonly string[] = []): readonly Leaf[] {
   return Object.entries<TSchema>(section.properties).flatMap(([key, child]) => {
     const path = [...before, key];
     if (path.join() === 'upstreams') {
@@ -124,7 +126,7 @@ function leavesOf(section: TObject, before: readonly string[] = []): readonly Le
   });
 }
 
-function at(settings: Settings, path: readonly string[]): unknown {
+export function at(settings: Settings, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (value as Record<string, unknown> | undefined)?.[key],
     settings,
@@ -146,6 +148,9 @@ function withValue<T extends object>(holder: T, [key = '', ...rest]: readonly st
 /** Sections and upstreams that say the same stay the same objects: whoever keeps something by them need not notice. */
 function reusing(before: Settings, next: Settings): Settings {
   const same = <T>(old: T, now: T): T => (isDeepStrictEqual(old, now) ? old : now);
+  if (isDeepStrictEqual(before.access, next.access)) {
+    keepLines(before.access, next.access);
+  }
   const upstreams: Record<string, UpstreamSettings> = Object.create(null);
   for (const [id, now] of Object.entries(next.upstreams)) {
     upstreams[id] = same(before.upstreams[id] ?? now, now);

@@ -102,10 +102,10 @@ export const pins = section(
       'What is approved of what the servers say of themselves: `patchbay pin` writes it to `patchbay.lock.json` beside this file.',
   },
   {
-    onChange: oneOf(['warn', 'allow'], {
+    onChange: oneOf(['warn', 'allow', 'quarantine'], {
       default: 'warn',
       description:
-        'When a definition is not the approved one. `warn`: logged once and counted in `/readyz`. `allow`: nothing is said. Without a lock file nothing is ever said.',
+        'When a definition is not the approved one. `warn`: logged once and counted in `/readyz`. `allow`: nothing is said. Without a lock file neither says anything. `quarantine`: also, what is new or means something else is not served until it is approved, and what has grown is told as it was approved; without a lock file, or with one that cannot be read, nothing that can be approved is served.',
     }),
   },
 );
@@ -226,6 +226,17 @@ export const limits = section(
         concurrency: whole({ minimum: 0, default: 0, description: 'Requests under way at once.' }),
         streams: whole({ minimum: 0, default: 0, description: 'Long-lived streams open at once.' }),
       },
+    ),
+  },
+);
+
+export const ui = section(
+  { default: {}, description: 'The page for operators at `/ui/`; see docs/ui.md.' },
+  {
+    enabled: flag(
+      true,
+      'Serve it. It shows what `/api/…` answers, to operators alone: with sign-in members of `operators.groups`, without it whoever sits at this machine.',
+      { restart: true },
     ),
   },
 );

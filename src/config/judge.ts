@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
+import { nearest } from '../base/nearest.ts';
 import type { Annotations } from './declare.ts';
-import { nearest } from './nearest.ts';
 import { amountText, parseAmount, type Unit } from './units.ts';
 
 export type Verdict =

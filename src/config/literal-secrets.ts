@@ -17,7 +17,9 @@ const ABOUT_SECRETS = /(?:file|path|dir|sock|ur[li]|endpoint|host|issuer|method|
  * variables with a telling name, and of the query of a URL. Servers repeat what they were told, in bodies, on stderr and on stdout (case C-095).
  * For the log, which loses nothing when too much is masked.
  */
-export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly string[] {
+export function literalSecrets(
+  settings: Pick<Settings, 'upstreams'> & Partial<Pick<Settings, 'tracing' | 'state' | 'oldSealingKeys'>>,
+): readonly string[] {
   const values = Object.values(settings.upstreams).flatMap((upstream) => {
     if (upstream.kind === 'stdio') {
       return Object.entries(upstream.env)
@@ -25,13 +27,16 @@ export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly 
         .map(([, value]) => value);
     }
     const query = [...(addressOf(upstream)?.searchParams.values() ?? [])];
-    return [
-      ...Object.values(upstream.headers).flatMap((value) => [value, ...value.split(' ').slice(1)]),
-      ...query,
-      ...ownCredentials(upstream),
-    ];
+    return [...Object.values(upstream.headers).flatMap(ofHeader), ...query, ...ownCredentials(upstream)];
   });
-  return [...new Set(values.filter((value) => value.length >= SHORTEST))];
+  const forCollector = Object.values(settings.tracing?.headers ?? {}).flatMap(ofHeader);
+  const shared = [...passwordsOfState(settings.state), ...(settings.oldSealingKeys ?? [])];
+  return [...new Set([...values, ...forCollector, ...shared].filter((value) => value.length >= SHORTEST))];
+}
+
+/** A header's value, and what stands in it after the scheme. */
+function ofHeader(value: string): readonly string[] {
+  return [value, ...value.split(' ').slice(1)];
 }
 
 /**
@@ -40,16 +45,21 @@ export function literalSecrets(settings: Pick<Settings, 'upstreams'>): readonly 
  * belongs into the answers of servers. `interpolated`: what came from variables and files; `env`: for `passEnv`.
  */
 export function credentialsOf(
-  settings: Pick<Settings, 'upstreams' | 'sealingKey'>,
+  settings: Pick<Settings, 'upstreams' | 'sealingKey'> & Partial<Pick<Settings, 'state' | 'oldSealingKeys'>>,
   interpolated: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
   const foreign = new Set(interpolated);
-  const { sealingKey } = settings;
+  const { sealingKey, oldSealingKeys = [], state } = settings;
   const ofUpstreams = Object.values(settings.upstreams).flatMap((upstream) =>
     upstream.kind === 'stdio' ? ofProgram(upstream, env) : ofServer(upstream, foreign),
   );
-  return [...new Set([...(sealingKey === undefined ? [] : [sealingKey]), ...ofUpstreams])];
+  const keys = [...(sealingKey === undefined ? [] : [sealingKey]), ...oldSealingKeys];
+  return [...new Set([...keys, ...passwordsOfState(state), ...ofUpstreams])];
+}
+
+function passwordsOfState(state: Settings['state'] | undefined): readonly string[] {
+  return [...(state?.password === undefined ? [] : [state.password]), ...passwordsOf(state?.url ?? '')];
 }
 
 const isTelling = (name: string) => SECRET_NAME.test(name) && !ABOUT_SECRETS.test(name);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { check, complete } from './check.ts';
 import { expand, type Sources } from './interpolate.ts';
+import { noteLines } from './lines.ts';
 import { ConfigError, type Path, type Problem } from './problems.ts';
 import { SettingsReader, type Unset } from './read.ts';
 import { SETTINGS, type Settings, type SettingsFile } from './settings.ts';
@@ -94,6 +95,7 @@ export function parseSettings(text: string, options: ParseOptions): Loaded {
     throw new ConfigError(problems, file);
   }
   const secrets = [...reader.secrets].filter((secret) => secret.length >= SHORTEST_SECRET);
+  noteLines(settings, yaml);
   return { settings: freeze(settings), secrets };
 }
 

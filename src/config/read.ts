@@ -1,8 +1,8 @@
 import Type, { type TObject, type TRecord, type TSchema, type TUnion } from 'typebox';
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { nearest } from '../base/nearest.ts';
 import type { Expansion } from './interpolate.ts';
 import { judge, rulesOf, typed } from './judge.ts';
-import { nearest } from './nearest.ts';
 import { type Path, type Place, type Problem, pathText } from './problems.ts';
 import { parseAmount } from './units.ts';
 import type { Entry, YamlFile } from './yaml.ts';

@@ -31,6 +31,21 @@ export async function sealingKey(
   }
 }
 
+/** The same key where there is one already; nothing is made or written. */
+export async function existingKey(
+  settings: Pick<Settings, 'sealingKey' | 'stateDir'>,
+): Promise<Buffer | undefined> {
+  if (settings.sealingKey !== undefined) {
+    return Buffer.from(settings.sealingKey, 'base64');
+  }
+  try {
+    return await readKey(join(settings.stateDir ?? defaultStateDir(), FILE));
+  } catch {
+    // Not there, or not for this user to read: then there is none, which is an answer.
+    return undefined;
+  }
+}
+
 /** `$XDG_STATE_HOME/patchbay`, by default below the home folder (XDG Base Directory Specification). */
 function defaultStateDir(): string {
   const base = process.env['XDG_STATE_HOME'];
@@ -48,6 +63,10 @@ async function keptKey(folder: string): Promise<Buffer> {
       throw thrown;
     }
   }
+  return readKey(path);
+}
+
+async function readKey(path: string): Promise<Buffer> {
   const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'base64');
   if (key.length !== KEY_BYTES) {
     throw new Error('the kept sealing key is damaged');

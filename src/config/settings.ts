@@ -13,8 +13,12 @@ import {
   sessions,
   shutdown,
   streams,
+  ui,
 } from './gateway-settings.ts';
+import { audit, metrics, tracing } from './observe-settings.ts';
+import { oldSealingKeys, SEALING_KEY, state } from './state-settings.ts';
 import { http, ID_PATTERN, ID_RULE, stdio } from './upstream-settings.ts';
+import { vetting } from './vetting-settings.ts';
 
 /**
  * Every setting there is. This one declaration gives the TypeScript types, the published JSON Schema, the defaults and
@@ -35,13 +39,14 @@ export const SETTINGS = section(
     listen,
     sealingKey: Type.Optional(
       text({
+        ...SEALING_KEY,
         restart: true,
-        pattern: '^[A-Za-z0-9+/_-]{43}=?$',
-        patternErrorMessage: 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)',
         description:
           'Key that seals session ids and cursors: 32 bytes in base64. Without it one is made and kept in `stateDir`. Replicas need the same one.',
       }),
     ),
+    oldSealingKeys,
+    state,
     stateDir: Type.Optional(
       text({
         ...NOT_EMPTY,
@@ -56,6 +61,7 @@ export const SETTINGS = section(
     views,
     naming,
     pins,
+    vetting,
     lists,
     changes,
     sessions,
@@ -63,6 +69,10 @@ export const SETTINGS = section(
     legacySse,
     questions,
     limits,
+    metrics,
+    tracing,
+    audit,
+    ui,
     shutdown,
     upstreams: mapping(
       {

@@ -14,6 +14,7 @@ import {
   whole,
 } from './declare.ts';
 import { tools } from './tool-settings.ts';
+import { validate } from './vetting-settings.ts';
 
 /** The sections about one upstream: what both kinds share, and what is particular to each. */
 
@@ -59,6 +60,7 @@ const common = {
       'Who shares a connection. `shared`: everybody; a server of the `initialize` era has nobody to ask questions then. `user`: one connection for each user and set of capabilities; `session`: one for each session of a client. Then its questions (elicitation, sampling, roots) reach exactly that client, and its lists are read for each user. Servers of the 2026-07-28 era that are reached with one credential for everybody need none of this.',
   }),
   tools,
+  validate,
   trust: section(
     { default: {}, description: 'What it says of itself that is believed.' },
     {

@@ -10,7 +10,7 @@ import type { Session } from './sessions.ts';
 /** What a legacy session hears outside its requests: list changes, updates of resources, questions of servers. */
 
 /** A message on the newest outlet that somebody reads, else on the newest one. False where it will not be heard. */
-export function tellAside({ live }: Session, json: string): boolean {
+export function tellAside({ live }: Pick<Session, 'live'>, json: string): boolean {
   const outlets = [...live.outlets];
   const outlet = outlets.findLast(({ connected }) => connected) ?? outlets.at(-1);
   return outlet?.send(json) === true;
@@ -28,6 +28,8 @@ export function addOutlet(
 ): void {
   const { live } = session;
   live.outlets.add(outlet);
+  live.caller = who.caller;
+  live.afar?.heardHere(true);
   live.unhear ??= attend(front, {
     ...who,
     wants: new Set(CHANGES),
@@ -44,5 +46,7 @@ export function removeOutlet({ live }: Session, outlet: Outlet): void {
   if (live.outlets.size === 0) {
     live.unhear?.();
     live.unhear = undefined;
+    live.caller = undefined;
+    live.afar?.heardHere(false);
   }
 }

@@ -23,6 +23,9 @@ export function attend(front: FrontOptions, { caller, standing, wants, tell }: A
     get grant() {
       return here.principal.grant;
     },
+    get place() {
+      return here.entrance.id;
+    },
     wants,
     sees: (swap) => front.visibleChanges(here, swap),
     moved: () => {

@@ -4,7 +4,13 @@ import { isObject, stringAt } from '../base/json.ts';
 import { cut, type Log } from '../base/log.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
-import { notification, type RpcNotification, type RpcRequest, result } from '../protocol/json-rpc.ts';
+import {
+  notification,
+  type RpcId,
+  type RpcNotification,
+  type RpcRequest,
+  result,
+} from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { negotiateLegacy } from '../protocol/versions.ts';
@@ -14,6 +20,7 @@ import { tellAside } from './aside.ts';
 import { askClient } from './asking.ts';
 import { cancel } from './calls.ts';
 import type { FrontOptions } from './front.ts';
+import type { Afar, Live } from './live.ts';
 import type { Standing } from './regime.ts';
 import { beginCall, type Introduction, type Session } from './sessions.ts';
 
@@ -75,20 +82,29 @@ export async function answerInSession(
   const cancelling = new AbortController();
   const { signal } = cancelling;
   const done = beginCall(session, message.id, cancelling);
-  const way: Way = { signal, say };
-  const client: ClientFace = { ...session, logLevel: live.logLevel };
-  const context = contextOf(front, standing, {
-    client,
-    version: session.version,
-    way,
-    headers: undefined,
-    session: faceOf(session, say, front.regime().settings.questions.ttl),
-  });
   try {
+    if (live.afar !== undefined) {
+      live.joined ??= join(live, live.afar);
+      await live.joined;
+    }
+    const client: ClientFace = { ...session, logLevel: live.logLevel };
+    const context = contextOf(front, standing, {
+      client,
+      version: session.version,
+      way: { signal, say },
+      headers: undefined,
+      session: faceOf(session, say, front.regime().settings.questions.ttl),
+    });
     return { reply: await front.relay.handle(message, context), cancelled: signal.aborted };
   } finally {
     done();
   }
+}
+
+/** What this session set at other replicas holds here as well. */
+async function join(live: Live, afar: Afar): Promise<void> {
+  const level = await afar.levelThere();
+  live.logLevel ??= level;
 }
 
 /** Who asks on behalf of a session while no request of it is under way. */
@@ -107,11 +123,20 @@ export function callerOf(front: FrontOptions, principal: Principal, session: Ses
  */
 export function hear(front: FrontOptions, message: RpcNotification, session: Session, log: Log): void {
   if (message.method === 'notifications/cancelled') {
-    cancel(session.live.calls, message.params?.['requestId']);
+    cancelRequest(session, message.params?.['requestId']);
   } else if (message.method === 'notifications/roots/list_changed') {
+    session.live.afar?.notify(message.method, message.params);
     front.upstreams
       .notify(session.sid, message.method, message.params)
       .catch((thrown: unknown) => log.debug({ err: thrown }, 'a notification reached not every server'));
+  }
+}
+
+function cancelRequest({ live }: Session, id: unknown): void {
+  if (live.calls.has(id as RpcId)) {
+    cancel(live.calls, id);
+  } else if (typeof id === 'string' || typeof id === 'number') {
+    live.afar?.cancel(id);
   }
 }
 
@@ -131,10 +156,14 @@ function faceOf(session: Session, say: Way['say'], ttlMs: number): SessionFace {
     askAside: (question) => askClient(session, question, aside, ttlMs),
     setLogLevel: (level) => {
       live.logLevel = level;
+      live.afar?.level(level);
     },
     watch: ({ uri, start }) => {
       const tell = (updated: string) => {
-        aside(JSON.stringify(notification('notifications/resources/updated', { uri: updated })));
+        const json = JSON.stringify(notification('notifications/resources/updated', { uri: updated }));
+        if (!aside(json)) {
+          live.afar?.tell(json);
+        }
       };
       if (live.over || live.watched.has(uri)) {
         return;
@@ -174,13 +203,14 @@ function contextOf(
 ): RequestContext {
   const { signal, say } = way;
   const here = hereOf(front, standing);
-  const { principal, access, entrance, log } = here;
+  const { principal, access, entrance, log, door } = here;
   return {
     principal,
     access,
     entrance,
     log,
     now: () => front.regime().now(here),
+    carrier: door.carrier,
     codec: codecFor(version),
     client,
     catalog: front.catalog(principal),

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify';
+import { listingOf } from '../access/listing.ts';
 import { type Access, EVERYTHING } from '../access/policy.ts';
 import { viewFilter } from '../access/view-filter.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
+import { type HeaderMap, headerOf } from '../protocol/headers.ts';
 import type { Entrance } from '../relay/context.ts';
 
 /** Path and query of an endpoint: `/mcp`, `/mcp/<upstream id>`, `?names=dotted|strict`. */
@@ -21,6 +23,8 @@ export interface Door {
   readonly name: string | undefined;
   /** Undefined: as the configuration has it. */
   readonly names: 'dotted' | 'strict' | undefined;
+  /** The trace that the request belongs to, where its headers name one (W3C Trace Context). */
+  readonly carrier?: { readonly traceparent: string; readonly tracestate: string | undefined } | undefined;
 }
 
 /** Where this request wants to come in. Throws REQUEST_INVALID for a naming style unknown. */
@@ -29,7 +33,12 @@ export function doorOf(request: FastifyRequest<EndpointRoute>): Door {
   if (names !== undefined && names !== 'dotted' && names !== 'strict') {
     throw new GatewayError('REQUEST_INVALID', { detail: 'names must be dotted or strict.' });
   }
-  return { name: request.params.name, names };
+  return { name: request.params.name, names, carrier: carrierOf(request.headers) };
+}
+
+function carrierOf(headers: HeaderMap): Door['carrier'] {
+  const traceparent = headerOf(headers, 'traceparent');
+  return traceparent === undefined ? undefined : { traceparent, tracestate: headerOf(headers, 'tracestate') };
 }
 
 /**
@@ -40,11 +49,13 @@ export function entranceTo(settings: Settings, { name, names }: Door): Entrance 
   const everything = { filter: EVERYTHING, instructions: { own: settings.instructions, upstreams: true } };
   const view = viewNamed(settings, name ?? 'default');
   if (view !== undefined) {
+    const listing = listingOf(view);
     return {
       id: name === undefined || name === 'default' ? 'default' : `view ${name}`,
       selection: { style: names ?? view.naming },
       filter: viewFilter(view),
       instructions: { own: view.instructions ?? settings.instructions, upstreams: view.upstreamInstructions },
+      ...(listing === undefined ? {} : { listing }),
     };
   }
   if (name === undefined) {

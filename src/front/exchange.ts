@@ -1,12 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../base/log.ts';
-import { after } from '../base/time.ts';
+import { type Wait, Waits } from '../base/waits.ts';
 import type { Reply } from '../relay/relay.ts';
 import type { FrontOptions } from './front.ts';
 import type { Outlet } from './outlet.ts';
 import { refusalHeaders } from './refusal.ts';
 import { SseStream } from './sse-stream.ts';
 import type { Unread } from './unread.ts';
+import { answerWhole } from './whole-answer.ts';
 
 export interface ExchangeOptions {
   readonly reply: FastifyReply;
@@ -20,18 +21,24 @@ export interface ExchangeOptions {
   readonly batch?: number;
 }
 
+const NONE: Readonly<Record<string, string>> = {};
+/** For all exchanges of the process. */
+const waits = new Waits<Exchange>((exchange) => exchange.open());
+
 /** The answer to one POST: JSON, unless something has to be said before the result; then an event stream. */
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #answers: Reply[] = [];
-  readonly #stopWaiting: () => void;
+  #wait: Wait<Exchange> | undefined;
   #stream: Outlet | undefined;
   #left: number;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#left = options.batch ?? 1;
-    this.#stopWaiting = options.accepts.sse ? after(options.openAfter, () => this.#begin()) : () => {};
+    if (options.accepts.sse) {
+      this.#wait = waits.add(this, options.openAfter);
+    }
   }
 
   /**
@@ -40,7 +47,7 @@ export class Exchange {
    */
   say(json: string): boolean {
     if (this.#left > 0 && this.#options.accepts.sse) {
-      this.#begin();
+      this.open();
     }
     return this.#stream?.send(json) === true;
   }
@@ -51,7 +58,7 @@ export class Exchange {
     this.#answers.push(answer);
     // A refusal for the lack of a scope has to have its own status, whatever the client would rather read.
     if (this.#left === 0 && !this.#options.accepts.json && answer.refused === undefined) {
-      this.#begin();
+      this.open();
     }
     if (this.#stream !== undefined) {
       this.#sendAnswers(this.#stream);
@@ -61,12 +68,19 @@ export class Exchange {
     }
   }
 
-  #begin(): void {
+  /** The answer is an event stream from here on, where it is nothing yet. Idempotent. */
+  open(): void {
     const { raw } = this.#options.reply;
     if (this.#stream === undefined && !raw.writableEnded && !raw.destroyed) {
       this.#stopWaiting();
       this.#stream = this.#options.stream();
       this.#sendAnswers(this.#stream);
+    }
+  }
+
+  #stopWaiting(): void {
+    if (this.#wait !== undefined) {
+      waits.remove(this.#wait);
     }
   }
 
@@ -82,14 +96,14 @@ export class Exchange {
   #sendJson(): void {
     const { reply, batch, unread } = this.#options;
     const [first] = this.#answers;
-    const status = batch === undefined ? (first?.status ?? 200) : 200;
-    const texts = this.#answers.map(({ json }) => json);
-    if (batch === undefined && first?.refused !== undefined) {
-      reply.headers(refusalHeaders(reply.request, first.refused));
+    if (batch === undefined && first !== undefined) {
+      const { status, refused, parts } = first;
+      const headers = refused === undefined ? NONE : refusalHeaders(reply.request, refused);
+      answerWhole({ reply, status, headers, json: parts ?? first.json, unread });
+    } else {
+      const json = `[${this.#answers.map((answer) => answer.json).join(',')}]`;
+      answerWhole({ reply, status: 200, headers: NONE, json, unread });
     }
-    const json = batch === undefined ? (texts[0] ?? '') : `[${texts.join(',')}]`;
-    void reply.code(status).header('content-type', 'application/json').send(json);
-    unread.answer(reply.raw, Buffer.byteLength(json), reply.request.log);
   }
 }
 

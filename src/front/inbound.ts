@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { HEADERS, type HeaderMap, headerMismatch, headerOf } from '../protocol/headers.ts';
+import { readJsonBytes } from '../protocol/json-bytes.ts';
 import {
   classify,
   type RpcId,
@@ -22,8 +23,8 @@ export type Inbound =
   | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
 
 /** The JSON value of a body or a line; throws PARSE_FAILED, and BODY_TOO_LARGE for one that would cost too much. */
-export function parseJson(text: string, mostBytes: number): unknown {
-  const read = readJson(text, mostBytes);
+export function parseJson(text: string | Buffer, mostBytes: number): unknown {
+  const read = typeof text === 'string' ? readJson(text, mostBytes) : readJsonBytes(text, mostBytes);
   switch (read.kind) {
     case 'value':
       return read.value;

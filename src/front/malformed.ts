@@ -2,20 +2,24 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyReply } from 'fastify';
 import { GatewayError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
+import type { FrontOptions } from './front.ts';
 import { refusal } from './refusal.ts';
 
 /**
  * Answers what is no HTTP request, or not one in time, in the words of the one table: there is no request yet that a
  * route could refuse. Then the connection ends.
  */
-export function malformedHttp(log: Log): (error: ConnectionError, socket: Socket) => void {
+export function malformedHttp({
+  log,
+  metrics,
+}: Pick<FrontOptions, 'log' | 'metrics'>): (error: ConnectionError, socket: Socket) => void {
   return (thrown, socket) => {
     if (thrown.code === 'ECONNRESET' || socket.destroyed) {
       return;
     }
     const error = fromParser(thrown);
     log[error.row.log]({ err: error }, 'refused');
+    metrics?.refused(error.code);
     if (socket.writable && !isAnswering(socket)) {
       const { json: body } = refusal(error, undefined);
       const status = `${error.row.http} ${STATUS_CODES[error.row.http]}`;
@@ -29,6 +33,7 @@ export function malformedHttp(log: Log): (error: ConnectionError, socket: Socket
 /** The same for a path that cannot be decoded: the framework has a request then, but no hook has seen it. */
 export function undecodablePath(thrown: FastifyError, reply: FastifyReply): void {
   const { status, json } = refusal(new GatewayError('HTTP_INVALID', { cause: thrown }), undefined);
+  reply.server.noteRefusal('HTTP_INVALID');
   void reply.code(status).type('application/json').send(json);
 }
 

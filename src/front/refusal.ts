@@ -14,6 +14,7 @@ export function refusal(error: GatewayError, id: RpcId | undefined): Reply {
 /** Answers an HTTP request with it. */
 export function refuse(reply: FastifyReply, error: GatewayError, id?: RpcId): void {
   reply.request.log[error.row.log]({ err: error }, 'refused');
+  reply.server.noteRefusal(error.code);
   const { status, json } = refusal(error, id);
   void reply.code(status).headers(refusalHeaders(reply.request, error)).type('application/json').send(json);
 }
@@ -23,7 +24,8 @@ export function refusalHeaders(
   request: FastifyRequest,
   error: Pick<GatewayError, 'code' | 'scopes' | 'data'>,
 ): Readonly<Record<string, string>> {
-  const challenge = request.challenge(error);
+  const { endpoint, server } = request;
+  const challenge = endpoint === undefined ? undefined : server.challengeAt(endpoint, error);
   const wait = error.data?.['retryAfterMs'];
   const { http } = ERRORS[error.code];
   return {

@@ -8,9 +8,14 @@ export interface ReplayRules extends ResumeRules {
   readonly replayBytes: number;
 }
 
-const EVENT_ID = /^([\w-]{12})\.(\d{1,15})$/;
+const EVENT_ID = /^((?:([\w-]{12})~)?[\w-]{12})\.(\d{1,15})$/;
 /** All sessions together keep no more than so many of them may: anybody can open sessions. */
 const FULL_SESSIONS = 64;
+
+/** The replica that has the stream of an event; undefined where the event does not say, or is none of ours. */
+export function homeOf(eventId: string): string | undefined {
+  return EVENT_ID.exec(eventId)?.[2];
+}
 
 /** What the sessions of one gateway keep together. */
 export class ReplayBudget {
@@ -77,7 +82,7 @@ export class Replays implements Keeper {
    * such event, or not any more.
    */
   find(eventId: string): { readonly stream: ResumableStream; readonly number: number } | undefined {
-    const [, id = '', digits] = EVENT_ID.exec(eventId) ?? [];
+    const [, id = '', , digits] = EVENT_ID.exec(eventId) ?? [];
     const stream = this.#streams.get(id);
     const number = Number(digits);
     return stream === undefined || number > stream.sent ? undefined : { stream, number };

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { after } from '../base/time.ts';
+import type { Carrier } from './carrier.ts';
 import type { Outlet } from './outlet.ts';
-import type { SseStream } from './sse-stream.ts';
 
 export interface ResumeRules {
   /** ms that a stream waits for its client to come back, and that its events are kept after its end. */
   readonly resumeFor: number;
   /** Whether streams begin with an event that has an id and no data: the client then knows that it may come back. */
   readonly primes: boolean;
+  /** Name of this replica, where there are others: a client may come back to any of them. */
+  readonly home?: string | undefined;
 }
 
 /** How soon a client should come back after its connection broke, in ms. */
@@ -33,13 +35,13 @@ export interface Keeper {
  * even one of another process, since a session outlives this one.
  */
 export class ResumableStream implements Outlet {
-  readonly id = randomBytes(9).toString('base64url');
+  readonly id: string;
   /** What can be sent again, oldest first. */
   readonly kept: Kept[] = [];
   readonly #keeper: Keeper;
   readonly #rules: ResumeRules;
   readonly #lapsed: (() => void) | undefined;
-  #connection: SseStream | undefined;
+  #connection: Carrier | undefined;
   #sent = 0;
   #ended = false;
   #stopWaiting = () => {};
@@ -49,6 +51,8 @@ export class ResumableStream implements Outlet {
    * ended, since a call goes on without its client.
    */
   constructor(keeper: Keeper, rules: ResumeRules, lapsed: (() => void) | undefined) {
+    const home = rules.home === undefined ? '' : `${rules.home}~`;
+    this.id = `${home}${randomBytes(9).toString('base64url')}`;
     this.#keeper = keeper;
     this.#rules = rules;
     this.#lapsed = lapsed;
@@ -73,7 +77,7 @@ export class ResumableStream implements Outlet {
   }
 
   /** The first connection of a new stream. */
-  begin(connection: SseStream): void {
+  begin(connection: Carrier): void {
     if (this.#rules.primes) {
       connection.prime(this.#eventId(0), RETRY_MS);
     }
@@ -81,7 +85,7 @@ export class ResumableStream implements Outlet {
   }
 
   /** Goes on after an event on another connection. The one before it ends: a message is sent on one only. */
-  resume(connection: SseStream, number: number): void {
+  resume(connection: Carrier, number: number): void {
     const before = this.#connection;
     const missed = this.kept.filter((event) => event.number > number);
     connection.replay(missed.map((event) => ({ json: event.json, id: this.#eventId(event.number) })));
@@ -122,7 +126,7 @@ export class ResumableStream implements Outlet {
     this.#keeper.forget(this);
   }
 
-  #carriedBy(connection: SseStream): void {
+  #carriedBy(connection: Carrier): void {
     this.#connection = connection;
     if (!this.#ended) {
       this.#stopWaiting();
@@ -130,7 +134,7 @@ export class ResumableStream implements Outlet {
     connection.onClose(() => this.#left(connection));
   }
 
-  #left(connection: SseStream): void {
+  #left(connection: Carrier): void {
     if (this.#connection !== connection) {
       return;
     }

@@ -1,22 +1,39 @@
 import type { IncomingMessage } from 'node:http';
-import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Challenge, Refused } from '../access/challenge.ts';
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { type Challenge, challengeOf, type Refused } from '../access/challenge.ts';
+import { type Endpoint, metadataUrl } from '../access/resource.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { sentValues } from '../protocol/headers.ts';
+import { apiRoutes } from './api-route.ts';
+import { eventsRoute } from './events-route.ts';
 import type { FrontOptions } from './front.ts';
-import { type GuardRule, judgeRequest, preflightHeaders } from './guard.ts';
+import { type GuardRule, judgeRequest, preflightHeaders, type Verdict } from './guard.ts';
 import { malformedHttp, undecodablePath } from './malformed.ts';
 import { mcpRoutes } from './mcp-route.ts';
 import { metadataRoutes } from './metadata-route.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { opsRoutes } from './ops-route.ts';
 import { refuse } from './refusal.ts';
 import type { Standing } from './regime.ts';
 import { RequestLog } from './request-log.ts';
 import { sse2024Routes } from './sse-2024-route.ts';
+import { uiRoutes } from './ui-route.ts';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** An HTTP request is refused as a whole. */
+    noteRefusal: (code: ErrorCode) => void;
+    /** What somebody is told to do who is not let in there. */
+    challengeAt: (endpoint: Endpoint, refused: Refused) => Challenge | undefined;
+  }
   interface FastifyRequest {
     /** CORS headers of the answer, for responses that leave the framework's hands. */
     corsHeaders: Readonly<Record<string, string>>;
@@ -24,8 +41,8 @@ declare module 'fastify' {
     heldBytes: number;
     /** Who asks and where, on the routes of clients. */
     standing: Standing;
-    /** What somebody is told to do who is not let in there. */
-    challenge: (refused: Refused) => Challenge | undefined;
+    /** Where it came in, on the routes that ask for a sign-in. */
+    endpoint: Endpoint | undefined;
   }
 }
 
@@ -72,21 +89,18 @@ export function createFront(front: FrontOptions): Front {
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
-    clientErrorHandler: malformedHttp(log),
+    clientErrorHandler: malformedHttp(front),
     frameworkErrors: (thrown, _request, reply) => undecodablePath(thrown, reply),
   });
   const guard = new Guard(settings.listen);
-  server.decorateRequest('corsHeaders');
-  server.decorateRequest('standing');
-  server.decorateRequest('heldBytes', 0);
-  server.decorateRequest('challenge', () => undefined);
+  decorate(server, front);
   server.removeAllContentTypeParsers();
   // The body stays bytes: errors in it are JSON-RPC errors, not the framework's, and no key of it is filtered.
   server.addContentTypeParser('application/json', (request: FastifyRequest, body: IncomingMessage, done) =>
     front.intake.read(request, body, done),
   );
   server.addHook('onRequest', (request, reply, done) => {
-    if (passes(request, reply, guard.rule(front.regime().settings.listen))) {
+    if (passes(request, reply, guard.under(front.regime().settings.listen))) {
       done();
     }
   });
@@ -102,6 +116,10 @@ export function createFront(front: FrontOptions): Front {
   sse2024Routes(server, front);
   metadataRoutes(server, front);
   opsRoutes(server, front);
+  metricsRoute(server, front);
+  apiRoutes(server, front);
+  eventsRoute(server, front);
+  uiRoutes(server, front);
   return {
     async listen() {
       const { host, port } = settings.listen;
@@ -122,12 +140,27 @@ export function createFront(front: FrontOptions): Front {
   };
 }
 
+function decorate(server: FastifyInstance, front: FrontOptions): void {
+  server.decorate('noteRefusal', (code) => front.metrics?.refused(code));
+  server.decorate('challengeAt', (endpoint, refused) =>
+    challengeOf(refused, front.regime().settings.auth, metadataUrl(front.base(), endpoint)),
+  );
+  server.decorateRequest('corsHeaders');
+  server.decorateRequest('standing');
+  server.decorateRequest('heldBytes', 0);
+  server.decorateRequest('endpoint');
+}
+
 type Listen = Settings['listen'];
+
+const PASSES: Verdict = { refusal: undefined, headers: {} };
 
 /** The rule of the guard, made anew only where another configuration holds. */
 class Guard {
   #of: Listen;
   #rule: GuardRule;
+  /** The last Host that it let pass: most requests bring the same one. */
+  #passed: string | undefined;
 
   constructor(listen: Listen) {
     this.#of = listen;
@@ -137,14 +170,33 @@ class Guard {
   /** The port that was bound, whatever the configuration says. */
   listensOn(port: number): void {
     this.#rule = guardRule(this.#of, port);
+    this.#passed = undefined;
   }
 
-  rule(listen: Listen): GuardRule {
+  /** The guard that holds under this configuration. */
+  under(listen: Listen): this {
     if (listen !== this.#of) {
       this.#of = listen;
       this.#rule = guardRule(listen, this.#rule.port);
+      this.#passed = undefined;
     }
-    return this.#rule;
+    return this;
+  }
+
+  judge({ headers, rawHeaders }: IncomingMessage): Verdict {
+    // Node takes the first of several Host headers; a proxy before it may have taken another (RFC 9112, 3.2).
+    if (sentValues(rawHeaders, 'host').length > 1) {
+      return judgeRequest({ ...headers, host: undefined }, this.#rule);
+    }
+    const { host, origin } = headers;
+    if (origin === undefined && host !== undefined && host === this.#passed) {
+      return PASSES;
+    }
+    const verdict = judgeRequest(headers, this.#rule);
+    if (verdict.refusal === undefined) {
+      this.#passed = host;
+    }
+    return verdict;
   }
 }
 
@@ -153,13 +205,8 @@ function guardRule({ publicUrl, ...listen }: Listen, port: number): GuardRule {
 }
 
 /** Host and Origin first, then preflight, before any work and before sign-in. False: it is answered. */
-function passes(request: FastifyRequest, reply: FastifyReply, rule: GuardRule): boolean {
-  // Node takes the first of several Host headers; a proxy before it may have taken another (RFC 9112, 3.2).
-  const ambiguous = sentValues(request.raw.rawHeaders, 'host').length > 1;
-  const { refusal, headers } = judgeRequest(
-    ambiguous ? { ...request.headers, host: undefined } : request.headers,
-    rule,
-  );
+function passes(request: FastifyRequest, reply: FastifyReply, guard: Guard): boolean {
+  const { refusal, headers } = guard.judge(request.raw);
   request.corsHeaders = headers;
   reply.headers(headers);
   if (refusal !== undefined) {

@@ -5,7 +5,7 @@ import { callerOf } from './channel.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
 import type { Standing } from './regime.ts';
-import { Replays } from './replay.ts';
+import { homeOf, Replays } from './replay.ts';
 import type { Session } from './sessions.ts';
 import type { SseStream } from './sse-stream.ts';
 
@@ -21,7 +21,8 @@ export interface StreamRequest {
 /** The streams of a session that can be taken up again. */
 export function replaysOf({ version, live }: Session, { regime, streams }: FrontOptions): Replays {
   const { settings } = regime();
-  live.replays ??= new Replays({ ...settings.streams, primes: takesPriming(version) }, streams.kept);
+  const home = live.afar?.home;
+  live.replays ??= new Replays({ ...settings.streams, primes: takesPriming(version), home }, streams.kept);
   return live.replays;
 }
 
@@ -30,27 +31,56 @@ export function replaysOf({ version, live }: Session, { regime, streams }: Front
  * event that this session does not know, for instance from before a restart, begins a new one as well. A stream that is
  * over and was read to its end is answered 204: the one answer that stops a client from coming back (WHATWG HTML, 9.2).
  */
-export function serveGet(front: FrontOptions, session: Session, request: StreamRequest): void {
+export async function serveGet(front: FrontOptions, session: Session, request: StreamRequest): Promise<void> {
   const { lastEvent, reply, standing } = request;
-  const found = lastEvent === undefined ? undefined : session.live.replays?.find(lastEvent);
+  const { live } = session;
+  const found = lastEvent === undefined ? undefined : live.replays?.find(lastEvent);
   if (found?.stream.overAfter(found.number) === true) {
     void reply.code(204).send();
     return;
   }
   front.streams.reserve(standing.principal);
-  const connection = openStream(reply, request.headers, front, standing.log);
+  const home = lastEvent === undefined ? undefined : homeOf(lastEvent);
+  if (found === undefined && lastEvent !== undefined && home !== undefined && live.afar?.isElsewhere(home)) {
+    const distant = await live.afar.stream(home, lastEvent);
+    if (distant.state === 'over') {
+      void reply.code(204).send();
+      return;
+    }
+    if (distant.state === 'open') {
+      // Whoever has the stream knows what it is; here it is a connection like any other.
+      const connection = connect(front, session, request, () => connection.end());
+      connection.onClose(distant.leave);
+      distant.begin(connection);
+      return;
+    }
+  }
   // A call that was taken up again ends with its result, as every call under way does at a shutdown.
-  const isCall = found !== undefined && !session.live.outlets.has(found.stream);
-  const remove = front.streams.add(() => (isCall ? undefined : connection.end()), standing);
-  connection.onClose(() => {
-    session.live.lastSeen = Date.now();
-    remove();
-  });
+  const isCall = found !== undefined && !live.outlets.has(found.stream);
+  const connection: SseStream = connect(front, session, request, () =>
+    isCall ? undefined : connection.end(),
+  );
   if (found === undefined) {
     beginOwn(front, session, request, connection);
   } else {
     found.stream.resume(connection, found.number);
   }
+}
+
+/** The response as an event stream. `end` ends it where it has to end early. */
+function connect(
+  front: FrontOptions,
+  { live }: Session,
+  { reply, headers, standing }: StreamRequest,
+  end: () => void,
+): SseStream {
+  const connection = openStream(reply, headers, front, standing.log);
+  const remove = front.streams.add(end, standing);
+  connection.onClose(() => {
+    live.lastSeen = Date.now();
+    remove();
+  });
+  return connection;
 }
 
 /** A new stream for what belongs to no request. The broken ones that nobody has come back for are over then. */

@@ -1,15 +1,14 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '../access/principal.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { Settings } from '../config/settings.ts';
-import type { RpcId, RpcResponse } from '../protocol/json-rpc.ts';
+import type { RpcId } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { isLegacy } from '../protocol/versions.ts';
-import { type Calls, track } from './calls.ts';
-import type { Outlet } from './outlet.ts';
-import type { Replays } from './replay.ts';
+import { track } from './calls.ts';
+import { type Afar, endLive, isQuiet, type Live, nothingOpen } from './live.ts';
 
 const PURPOSE = 'session';
 /** Longest declarations kept inside an id: it travels in a header of every request. */
@@ -41,32 +40,6 @@ export interface Session {
   readonly live: Live;
 }
 
-/** A question of a server that waits for the client. */
-export interface OpenQuestion {
-  readonly answer: (response: RpcResponse) => void;
-  /** There will be no answer. */
-  readonly drop: () => void;
-}
-
-interface Live {
-  /** Where messages go that belong to no request, the newest last: each goes to one only (2025-11-25, Multiple Connections). */
-  readonly outlets: Set<Outlet>;
-  /** How to stop hearing of list changes, while there is an outlet. */
-  unhear: (() => void) | undefined;
-  /** The event streams of this session that can be taken up again, once there was one. */
-  replays: Replays | undefined;
-  readonly calls: Calls;
-  /** Questions of servers, by the ids they were sent under. */
-  readonly questions: Map<unknown, OpenQuestion>;
-  lastQuestion: number;
-  /** How to stop watching each resource that the client subscribed to, by the URI it used. */
-  readonly watched: Map<string, () => void>;
-  logLevel: string | undefined;
-  lastSeen: number;
-  /** Nothing may be begun for it any more: nobody would end that. */
-  over: boolean;
-}
-
 /** Seals and opens session ids, and holds what is open for each: cheap, idle ones forgotten, the oldest evicted. */
 export class Sessions {
   readonly #sealer: Sealer;
@@ -79,10 +52,28 @@ export class Sessions {
   });
   /** Ended by DELETE, with the time from which the id would be expired anyway. */
   readonly #ended = new Map<string, number>();
+  readonly #afar: ((sid: string, principal: string) => Afar) | undefined;
+  #onEnd: (sid: string, until: number) => void = () => {};
 
-  constructor(sealer: Sealer, settings: () => Settings['sessions']) {
+  /** `afar`: what of a session may be at other replicas; absent: there are none. */
+  constructor(
+    sealer: Sealer,
+    settings: () => Settings['sessions'],
+    afar?: (sid: string, principal: string) => Afar,
+  ) {
     this.#sealer = sealer;
     this.#settings = settings;
+    this.#afar = afar;
+  }
+
+  /** `run` is told of each session whose id is refused from now on, and until when that has to be known. */
+  onEnd(run: (sid: string, until: number) => void): void {
+    this.#onEnd = run;
+  }
+
+  /** Most ended sessions that are remembered. */
+  get mostEnded(): number {
+    return this.#settings().max * ENDED_PER_SESSION;
   }
 
   /** Sessions with something open. */
@@ -112,7 +103,7 @@ export class Sessions {
       version,
       info: labels(info),
       capabilities: bounded(capabilities),
-      live: nothingOpen(),
+      live: nothingOpen('', undefined),
     };
   }
 
@@ -139,8 +130,14 @@ export class Sessions {
       version,
       info,
       capabilities: isObject(capabilities) ? capabilities : {},
-      live: this.#touch(sid),
+      live: this.#touch(sid, principal.key),
     };
+  }
+
+  /** What is open here for the session of that name, where it is this principal's. */
+  liveOf(sid: unknown, principal: unknown): Live | undefined {
+    const live = this.#live.get(String(sid));
+    return live?.principal === principal ? live : undefined;
   }
 
   #contentOf(id: string): JsonObject | undefined {
@@ -158,9 +155,22 @@ export class Sessions {
   /** Ends a session: its streams close, its calls are cancelled, its id, if it has one, is refused from now on. */
   end(session: Session): void {
     if (this.#live.has(session.sid)) {
-      this.#refuse(session.sid);
+      const until = Date.now() + this.#settings().maxAge;
+      this.#refuse(session.sid, until);
+      this.#onEnd(session.sid, until);
     }
     this.#forget(session.sid, session.live);
+  }
+
+  /** They were ended elsewhere, and their ids are refused until then. */
+  endedElsewhere(ended: ReadonlyMap<string, number>): void {
+    for (const [sid, until] of ended) {
+      this.#refuse(sid, until);
+      const live = this.#live.get(sid);
+      if (live !== undefined) {
+        this.#forget(sid, live);
+      }
+    }
   }
 
   /** Forgets what is open for sessions that were quiet for `sessions.idle`; an open stream is not quiet (case C-087). */
@@ -168,27 +178,35 @@ export class Sessions {
     const before = Date.now() - this.#settings().idle;
     for (const [sid, live] of this.#live) {
       if (live.lastSeen < before && isQuiet(live)) {
-        this.#forget(sid, live);
+        void this.#forgetQuiet(sid, live);
       }
     }
   }
 
-  #refuse(ended: string): void {
+  /** What it watches is told on a stream that may be at another replica. */
+  async #forgetQuiet(sid: string, live: Live): Promise<void> {
+    if (live.afar !== undefined && live.watched.size > 0 && (await live.afar.listens())) {
+      live.lastSeen = Date.now();
+    } else {
+      this.#forget(sid, live);
+    }
+  }
+
+  #refuse(sid: string, until: number): void {
     const now = Date.now();
-    this.#ended.set(ended, now + this.#settings().maxAge);
-    const most = this.#settings().max * ENDED_PER_SESSION;
-    // In the order of their ends, which is that of their times.
-    for (const [sid, until] of this.#ended) {
-      if (until > now && this.#ended.size <= most) {
+    this.#ended.set(sid, until);
+    // About in the order of their times.
+    for (const [oldest, time] of this.#ended) {
+      if (time > now && this.#ended.size <= this.mostEnded) {
         return;
       }
-      this.#ended.delete(sid);
+      this.#ended.delete(oldest);
     }
   }
 
-  #touch(sid: string): Live {
+  #touch(sid: string, principal: string): Live {
     const known = this.#live.get(sid);
-    const live = known ?? nothingOpen();
+    const live = known ?? nothingOpen(principal, this.#afar?.(sid, principal));
     live.lastSeen = Date.now();
     this.#live.delete(sid);
     this.#live.set(sid, live);
@@ -204,24 +222,7 @@ export class Sessions {
 
   #forget(sid: string, live: Live): void {
     this.#live.delete(sid);
-    live.over = true;
-    for (const stop of live.watched.values()) {
-      stop();
-    }
-    live.watched.clear();
-    live.unhear?.();
-    for (const outlet of live.outlets) {
-      outlet.end();
-    }
-    live.replays?.close();
-    for (const question of [...live.questions.values()]) {
-      question.drop();
-    }
-    for (const controllers of live.calls.values()) {
-      for (const controller of controllers) {
-        controller.abort();
-      }
-    }
+    endLive(live);
   }
 }
 
@@ -235,26 +236,6 @@ export function beginCall({ live }: Session, id: RpcId, controller: AbortControl
     done();
     live.lastSeen = Date.now();
   };
-}
-
-function nothingOpen(): Live {
-  return {
-    outlets: new Set(),
-    unhear: undefined,
-    replays: undefined,
-    calls: new Map(),
-    questions: new Map(),
-    // A late answer to a question from before a restart must not meet a new question.
-    lastQuestion: randomInt(2 ** 31),
-    watched: new Map(),
-    logLevel: undefined,
-    lastSeen: 0,
-    over: false,
-  };
-}
-
-function isQuiet(live: Live): boolean {
-  return live.calls.size === 0 && ![...live.outlets].some(({ connected }) => connected);
 }
 
 function labels(info: unknown): Implementation {

@@ -1,3 +1,4 @@
+import { own } from '../base/json.ts';
 import type { Path } from '../config/problems.ts';
 import { type Draft, type Findings, newDraft, remark } from './draft.ts';
 import { variableFor } from './ids.ts';
@@ -108,7 +109,7 @@ function readServer(entry: SourceEntry, context: DockerContext): Draft | undefin
   const draft = newDraft(entry.key, path, entry.place, about);
   draft.off = off;
   for (const { key, place } of server.entries) {
-    const limit = LIMITS[key];
+    const limit = own(LIMITS, key);
     if (limit !== undefined) {
       remark(draft, limit, [key], place);
     } else if (key === 'oauth') {

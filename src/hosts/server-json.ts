@@ -1,3 +1,4 @@
+import { own } from '../base/json.ts';
 import { type Draft, type Findings, newDraft, remark } from './draft.ts';
 import { variableFor } from './ids.ts';
 import { entryOf, itemsAt, mapAt, type Source, type SourceMap, textAt } from './source.ts';
@@ -74,7 +75,7 @@ function readRemote(draft: Draft, remote: Source, words: Words): void {
 
 function readPackage(draft: Draft, source: Source, words: Words): void {
   const kind = textAt(source, 'registryType') ?? '';
-  const run = RUNNERS[kind]?.(textAt(source, 'identifier') ?? '', textAt(source, 'version')) ?? [];
+  const run = own(RUNNERS, kind)?.(textAt(source, 'identifier') ?? '', textAt(source, 'version')) ?? [];
   const [command, ...before] = run.map(literal);
   const runtime = itemsAt(source, 'runtimeArguments').flatMap((each) => words.argument(draft, each));
   if (command !== undefined) {
@@ -92,8 +93,8 @@ function readPackage(draft: Draft, source: Source, words: Words): void {
   }
   const passed =
     kind === 'oci' ? [...draft.env.keys()].flatMap((name) => [literal('-e'), literal(name)]) : [];
-  const own = itemsAt(source, 'packageArguments').flatMap((each) => words.argument(draft, each));
-  draft.args = [...before.slice(0, named), ...runtime, ...passed, ...before.slice(named), ...own];
+  const theirs = itemsAt(source, 'packageArguments').flatMap((each) => words.argument(draft, each));
+  draft.args = [...before.slice(0, named), ...runtime, ...passed, ...before.slice(named), ...theirs];
 }
 
 /** Inputs of the registry: a value, a default, or something that has to be set as a variable of the gateway. */

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/snapshot.ts';
 import { KINDS, type Kind } from '../protocol/model.ts';
+import type { StateHealth } from '../state/state.ts';
 import type { LinkState, UpstreamStatus } from '../upstream/state.ts';
 
 /**
@@ -17,11 +18,14 @@ export interface UpstreamReport {
   readonly prompts: number;
   readonly resources: number;
   readonly templates: number;
+  /** What of these is not served, since it waits for approval. */
+  readonly withheld: number;
   /** Size of its definitions as JSON text. */
   readonly bytes: number;
   /** When the state last changed, ISO 8601. */
   readonly since: string;
   readonly lastError?: string;
+  /** Without what is only good to know about texts and schemas. */
   readonly findings: number;
 }
 
@@ -43,11 +47,36 @@ export interface Readiness {
   /** Whether traffic should be sent here. */
   readonly ready: boolean;
   readonly config: ConfigReport;
+  /** What is shared with other replicas. */
+  readonly state: StateReport;
   readonly upstreams: Readonly<Record<string, UpstreamReport>>;
+  /** Calls by old lists. */
+  readonly gone: GoneCalls;
+}
+
+/** Whether what replicas share can be reached; while it cannot, this one goes on alone. */
+export interface StateReport extends Omit<StateHealth, 'since'> {
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+/** How often clients called tools that were there once: they go by old lists. */
+export interface GoneCalls {
+  readonly calls: number;
+  /** By what a client calls itself, a label; who called last comes last. */
+  readonly clients: Readonly<Record<string, GoneCallsOfOne>>;
+}
+
+export interface GoneCallsOfOne {
+  readonly calls: number;
+  /** The tool that was called last, by the name that the client has for it, and when, ISO 8601. */
+  readonly tool: string;
+  readonly at: string;
 }
 
 export interface ReadinessInput {
   readonly config: ConfigReport;
+  readonly shared: StateHealth;
   /** It was ready before: an upstream that is new does not make it less so. */
   readonly served: boolean;
   readonly statuses: ReadonlyMap<string, UpstreamStatus>;
@@ -56,8 +85,9 @@ export interface ReadinessInput {
   /** Not needed for readiness, by configuration. */
   readonly optional: (upstream: string) => boolean;
   readonly catalog: Catalog;
-  /** How the upstreams differ from what is approved. */
-  readonly pinned: readonly { readonly upstream: string }[];
+  /** What is odd in what the upstreams say of themselves, and how it differs from what is approved. */
+  readonly found: readonly { readonly upstream: string; readonly severity: string }[];
+  readonly gone: GoneCalls;
 }
 
 /**
@@ -65,22 +95,26 @@ export interface ReadinessInput {
  * upstream has nothing to wait for, and neither has one that single users sign in to: what becomes of that is theirs.
  */
 export function readiness(input: ReadinessInput): Readiness {
-  const { statuses, catalog, pinned } = input;
-  const findings = [...catalog.findings, ...pinned];
+  const { statuses, catalog, found, gone } = input;
+  const findings = [...catalog.findings, ...found.filter(({ severity }) => severity !== 'notice')];
   const on = [...statuses].filter(([, status]) => status.state !== 'off');
   const needed = on.filter(([id]) => !input.optional(id));
   const unread = (id: string, status: UpstreamStatus) =>
     status.state === 'connected' && !status.own && !catalog.parts.has(id);
-  const starting = needed.some(([id, status]) => !input.tried(id) || unread(id, status));
+  const starting =
+    input.shared.status === 'connecting' ||
+    needed.some(([id, status]) => !input.tried(id) || unread(id, status));
   const isRead = (id: string) => KINDS.some((kind) => catalog.parts.get(id)?.lists[kind]);
   const read =
     on.length === 0 || on.some(([id, status]) => status.own || status.state === 'idle' || isRead(id));
-  const whole = needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
+  const whole =
+    input.shared.status !== 'down' && needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
   const upstreams = Object.fromEntries(
     [...statuses].map(([id, status]) => [id, report(id, status, catalog, countOf(findings, id))]),
   );
+  const state = { ...input.shared, since: new Date(input.shared.since).toISOString() };
   const status = starting ? 'starting' : whole && read ? 'ready' : 'degraded';
-  return { status, ready: (!starting || input.served) && read, config: input.config, upstreams };
+  return { status, ready: (!starting || input.served) && read, config: input.config, state, upstreams, gone };
 }
 
 const WELL: ReadonlySet<UpstreamState> = new Set(['ready', 'idle']);
@@ -97,8 +131,8 @@ function stateOf(id: string, status: UpstreamStatus, catalog: Catalog): Upstream
   return part === undefined ? 'connecting' : part.stale ? 'stale' : 'ready';
 }
 
-function countOf(findings: ReadinessInput['pinned'], id: string): number {
-  return findings.filter(({ upstream }) => upstream === id).length;
+function countOf(about: readonly { readonly upstream: string }[], id: string): number {
+  return about.filter(({ upstream }) => upstream === id).length;
 }
 
 function report(id: string, status: UpstreamStatus, catalog: Catalog, findings: number): UpstreamReport {
@@ -112,6 +146,7 @@ function report(id: string, status: UpstreamStatus, catalog: Catalog, findings: 
     prompts: count('prompts'),
     resources: count('resources'),
     templates: count('templates'),
+    withheld: countOf(catalog.withheld.entries, id),
     bytes,
     since: new Date(status.since).toISOString(),
     ...(status.lastError === undefined ? {} : { lastError: status.lastError }),

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt, own } from '../base/json.ts';
 
 /** Extension negotiation (spec 2026-07-28: basic/versioning, Extension Negotiation). */
 
@@ -40,7 +40,7 @@ const OTHERWISE_NAMED: Readonly<Record<string, string>> = {
 /** True when a method belongs to an extension: `skills/list` is a method of every `<vendor>/skills`. */
 export function isMethodOf(id: string, method: string): boolean {
   const prefix = method.slice(0, Math.max(0, method.indexOf('/')));
-  return OTHERWISE_NAMED[method] === id || (prefix !== '' && id.slice(id.indexOf('/') + 1) === prefix);
+  return own(OTHERWISE_NAMED, method) === id || (prefix !== '' && id.slice(id.indexOf('/') + 1) === prefix);
 }
 
 /** True when a tool's definition lets the page of an MCP App call it (SEP-1865: `_meta.ui.visibility`, default both). */
@@ -51,4 +51,10 @@ export function callableByApps(tool: JsonObject): boolean {
     ui !== undefined &&
     (visibility === undefined || (Array.isArray(visibility) && visibility.includes('app')))
   );
+}
+
+/** True unless a tool's definition keeps it for the page of an MCP App alone (SEP-1865: `_meta.ui.visibility`). */
+export function forTheModel(tool: JsonObject): boolean {
+  const visibility = objectAt(objectAt(tool, '_meta'), 'ui')?.['visibility'];
+  return !Array.isArray(visibility) || visibility.includes('model');
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import { stringAt } from '../base/json.ts';
+import { own, stringAt } from '../base/json.ts';
 import type { RpcRequest } from './json-rpc.ts';
 import { META, metaOf } from './meta.ts';
 
@@ -47,7 +47,7 @@ export function decodeHeaderValue(header: string): string | undefined {
 
 /** The standard headers of a modern request, built from its body. */
 export function standardHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
-  const source = NAME_SOURCE[method];
+  const source = own(NAME_SOURCE, method);
   const name = source === undefined ? undefined : stringAt(params, source);
   return { 'Mcp-Method': method, ...(name === undefined ? {} : { 'Mcp-Name': encodeHeaderValue(name) }) };
 }
@@ -62,9 +62,9 @@ export type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
 export function sentValues(raw: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [sent = '', value = ''] = [raw[at], raw[at + 1]];
-    if (sent.length === name.length && sent.toLowerCase() === name) {
-      values.push(value);
+    const sent = raw[at];
+    if (sent?.length === name.length && sent.toLowerCase() === name) {
+      values.push(raw[at + 1] ?? '');
     }
   }
   return values;
@@ -98,7 +98,7 @@ export function headerMismatch(headers: HeaderMap, message: RpcRequest): string 
 }
 
 function nameMismatch(headers: HeaderMap, message: RpcRequest): string | undefined {
-  const source = NAME_SOURCE[message.method];
+  const source = own(NAME_SOURCE, message.method);
   const name = source === undefined ? undefined : stringAt(message.params, source);
   const header = headerOf(headers, HEADERS.name);
   if (source === undefined || (name === undefined && header === undefined)) {

@@ -1,3 +1,4 @@
+import type { Listing } from '../access/listing.ts';
 import type { Access } from '../access/policy.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ViewFilter } from '../access/view-filter.ts';
@@ -11,6 +12,7 @@ import type { HeaderMap } from '../protocol/headers.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import type { Question } from '../upstream/call.ts';
+import type { RequestRecord } from './record.ts';
 
 /** What the client is, as it says itself: labels and declarations, never a reason to trust it. */
 export interface ClientFace {
@@ -28,6 +30,8 @@ export interface Entrance {
   /** What of the catalog belongs here, whoever asks. */
   readonly filter: ViewFilter;
   readonly instructions: Instructions;
+  /** Which of the tools that may be used there are listed; absent: all of them, in the order of the catalog. */
+  readonly listing?: Listing;
 }
 
 /** What of instructions for the model is told at an entrance. */
@@ -57,6 +61,10 @@ export interface RequestContext {
   readonly notify: (notice: RpcNotification) => void;
   /** How to reach the client of a legacy session with a question of a server; undefined for modern clients. */
   readonly session: SessionFace | undefined;
+  /** What becomes of it, to be written into; absent where nobody wants to know. */
+  readonly record?: RequestRecord;
+  /** The trace that it belongs to, as its HTTP request says. */
+  readonly carrier?: { readonly traceparent: string; readonly tracestate: string | undefined } | undefined;
 }
 
 /** Who asks, as far as it decides on which connection an upstream is asked. */
@@ -98,6 +106,22 @@ export function sightOf({ entrance: { filter }, access }: Standpoint): Sight {
     key: filter.key + access.key === '' ? '' : JSON.stringify([filter.key, access.key]),
     shows: (subject) => filter.shows(subject) && access.shows(subject),
   };
+}
+
+/**
+ * What is listed there, as far as it is the same for all with equal rights: for whoever wants to know whether a list has
+ * changed. More than that where it depends on the principal, or on how much fits.
+ */
+export function listedSightOf(where: Standpoint): Sight {
+  const sight = sightOf(where);
+  const { listing } = where.entrance;
+  return listing?.mode !== 'search'
+    ? sight
+    : {
+        key: JSON.stringify([sight.key, listing.pinned.key]),
+        shows: (subject) =>
+          sight.shows(subject) && (subject.kind !== 'tools' || listing.pinned.shows(subject)),
+      };
 }
 
 export function viewFor(context: RequestContext): View {

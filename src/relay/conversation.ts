@@ -12,6 +12,7 @@ import { awaitTask } from './await-task.ts';
 import type { RequestContext } from './context.ts';
 import { throughTask } from './legacy-task.ts';
 import type { ParkedCalls, ParkedHooks } from './parked.ts';
+import { recordedCall } from './record.ts';
 import { mayRepeat } from './repeatable.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
 import { canVisit, linkQuestions, linksInWords, requiredLinks } from './required-links.ts';
@@ -28,6 +29,8 @@ export interface Target {
   readonly asTask?: boolean;
   /** The task that a legacy client asks about, under the upstream's id and under the client's. */
   readonly task?: TaskNames;
+  /** The replica whose child process is asked; undefined: this one's. */
+  readonly home?: string | undefined;
 }
 
 export interface ConversationOptions {
@@ -35,6 +38,8 @@ export interface ConversationOptions {
   readonly parked: ParkedCalls;
   readonly states: RequestStates;
   readonly settings: () => Settings;
+  /** The upstreams of another replica; undefined for the name of this one, and where there are none. */
+  readonly fleetAt?: (home: string | undefined) => Pick<Fleet, 'call'> | undefined;
 }
 
 /**
@@ -84,7 +89,9 @@ export class Conversation {
     const state = requestState === undefined ? undefined : states.open(requestState, subject, context);
     try {
       if (state?.kind === 'parked') {
-        const outcome = await parked.resume(state.id, state.round, params['inputResponses'], attached);
+        const { id, round, home } = state;
+        const answers = { id, round, responses: params['inputResponses'] };
+        const outcome = await parked.resume(answers, attached, home);
         return outcome.result;
       }
       const sent = state === undefined ? params : resumed(params, state);
@@ -225,12 +232,14 @@ export class Conversation {
       // tasks/result is answered when the task is done: its server is not silent, it works (2025-11-25).
       timeoutMs: method === 'tasks/result' ? timeouts.total : timeouts.call,
       totalMs: timeouts.total,
+      times: context.record,
       progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
       ...hooks,
       ...(target.headers === undefined ? {} : { headers: target.headers }),
       repeatable: mayRepeat(fleet.settings(upstream), String(params['name']), target.hints),
     };
-    return fleet.call(upstream, method, params, options, party);
+    const there = this.#options.fleetAt?.(target.home) ?? fleet;
+    return recordedCall(there, target, params, { options, party, record: context.record });
   }
 }
 

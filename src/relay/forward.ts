@@ -1,15 +1,19 @@
 import type { Subject } from '../access/policy.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
+import { whole } from '../base/long-text.ts';
 import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import { workForOneResult } from '../catalog/template.ts';
 import { resourceAt, viewOf } from '../catalog/view.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
+import type { Checks } from '../vetting/checks.ts';
+import type { JudgedResult } from '../vetting/results.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup } from './lookup.ts';
 import { exists, requireScopes } from './permission.ts';
+import { flag, routed } from './record.ts';
 import type { ReplyCache } from './reply-cache.ts';
 import { onceEach, type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
@@ -23,6 +27,7 @@ export interface ForwardOptions {
   readonly conversation: Conversation;
   readonly tasks: Tasks;
   readonly replies: ReplyCache;
+  readonly checks: Checks;
 }
 
 /** Requests that one upstream answers. Only what the gateway owns is replaced; every other member passes untouched. */
@@ -35,16 +40,23 @@ export class Forward {
   }
 
   async callTool(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { lookup } = this.#options;
+    const { lookup, checks } = this.#options;
     const name = requiredString(params, 'name');
     const found = lookup.entry('tools', name, context);
     const entry = found instanceof Promise ? await found : found;
-    const send = (tool: Entry) => {
+    const send = async (tool: Entry) => {
       const headers = this.#checkedHeaders(tool, params, context);
+      const refusal = this.#refusal(tool, name, params, context);
+      if (refusal !== undefined) {
+        return refusal;
+      }
       const asTask = this.#needsTask(tool, context);
       const hints = objectAt(tool.item, 'annotations');
       const target = { upstream: tool.upstream, method: 'tools/call', headers, hints, asTask };
-      return this.#send(target, { ...params, name: tool.original }, context);
+      // Read before the call: its server may be gone from the configuration when the result comes.
+      const held = checks.results.mode(tool);
+      const result = await this.#send(target, { ...params, name: tool.original }, context);
+      return flagged(checks.results.tool({ tool, name, held, sent: params?.['arguments'] }, result), context);
     };
     try {
       return await send(entry);
@@ -56,6 +68,25 @@ export class Forward {
       // (spec 2026-07-28: transports/streamable-http, Client Behavior).
       return send(await lookup.again(entry, name, context));
     }
+  }
+
+  /** The answer to a call whose arguments do not fit: the server is not asked. */
+  #refusal(
+    tool: Entry,
+    name: string,
+    params: JsonObject | undefined,
+    context: RequestContext,
+  ): JsonObject | undefined {
+    const judged = this.#options.checks.arguments.judge(tool, name, params?.['arguments']);
+    if (judged.kind === 'refused') {
+      routed(context, tool);
+      flag(context, 'arguments_rejected');
+      return judged.refusal;
+    }
+    if (judged.kind === 'warned') {
+      flag(context, 'arguments_unfit');
+    }
+    return undefined;
   }
 
   /** A legacy tool that runs only as a task, called by a client whose era has no such tasks. */
@@ -72,17 +103,19 @@ export class Forward {
     const name = requiredString(params, 'name');
     const entry = await this.#options.lookup.entry('prompts', name, context);
     const target = { upstream: entry.upstream, method: 'prompts/get' };
-    return this.#send(target, { ...params, name: entry.original }, context);
+    const result = await this.#send(target, { ...params, name: entry.original }, context);
+    return flagged(this.#options.checks.results.texts(entry, result), context);
   }
 
   async readResource(params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { lookup, replies, conversation } = this.#options;
+    const { lookup, replies, conversation, checks } = this.#options;
     const { upstream, uri } = await lookup.resource(requiredString(params, 'uri'), context);
     const sent = { ...params, uri };
     const result = await replies.read({ upstream, uri, params: sent }, context, () =>
       conversation.run({ upstream, method: 'resources/read' }, sent, context),
     );
-    return this.#exposed(result, upstream, context);
+    const given = checks.results.texts({ upstream, original: '' }, result);
+    return this.#exposed(flagged(given, context), upstream, context);
   }
 
   /** Completion of a prompt's argument or a template's variable. A server that offers none completes nothing. */
@@ -106,7 +139,12 @@ export class Forward {
     const { tasks } = this.#options;
     const route = tasks.route(params, context);
     const answer = await this.#send(
-      { upstream: route.upstream, method, task: { theirs: route.taskId, ours: String(params?.['taskId']) } },
+      {
+        upstream: route.upstream,
+        method,
+        task: { theirs: route.taskId, ours: String(params?.['taskId']) },
+        home: route.home,
+      },
       { ...params, taskId: route.taskId },
       context,
     );
@@ -190,7 +228,7 @@ export class Forward {
       marks = declared.valid ? declared.headers : [];
       this.#marks.set(tool.item, marks);
     }
-    const args = params?.['arguments'];
+    const args = marks.length === 0 ? undefined : whole(params?.['arguments']);
     const fault = context.headers === undefined ? undefined : paramMismatch(marks, args, context.headers);
     if (fault !== undefined) {
       throw new GatewayError('HEADER_MISMATCH', { detail: fault });
@@ -224,6 +262,13 @@ export class Forward {
       return exposed;
     });
   }
+}
+
+function flagged({ result, flags }: JudgedResult, context: RequestContext): JsonObject {
+  for (const each of flags) {
+    flag(context, each);
+  }
+  return result;
 }
 
 /** A resource as the one server knows it that is asked about it. Throws URI_UNKNOWN where the client may not see it. */

@@ -8,6 +8,7 @@ import type { CacheHints, Era, Implementation } from '../protocol/model.ts';
 import { VERSIONS } from '../protocol/versions.ts';
 import type { Fleet } from '../upstream/fleet.ts';
 import { type Entrance, type RequestContext, seesUpstream } from './context.ts';
+import { isSearched } from './find-tools.ts';
 
 /** Longest instructions taken over from one server, and in all: they end up in a model's context. */
 const LONGEST_EACH = 4_096;
@@ -59,7 +60,8 @@ export class Hello {
   }
 
   capabilities(visitor: Visitor): JsonObject {
-    return merge(this.#known(visitor), this.#pending(visitor));
+    const known = this.#known(visitor);
+    return merge(isSearched(visitor.entrance) ? [...known, { tools: {} }] : known, this.#pending(visitor));
   }
 
   #known({ entrance, access, principal }: Visitor): readonly JsonObject[] {

@@ -5,12 +5,14 @@ import type { Sealer } from '../base/sealed.ts';
 import { mergeHints } from '../catalog/part.ts';
 import type { Catalog } from '../catalog/snapshot.ts';
 import type { Store } from '../catalog/store.ts';
-import { type View, viewOf } from '../catalog/view.ts';
+import { type ListedItem, type View, viewOf } from '../catalog/view.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
 import { type CacheHints, type Era, type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { type Caller, type RequestContext, sightOf } from './context.ts';
+import type { Shown, ShownTools } from './find-list.ts';
 import type { Hello } from './hello.ts';
+import type { OfferedPage } from './record.ts';
 
 const CURSOR = 'cursor';
 
@@ -20,6 +22,7 @@ export interface Page {
   readonly items: string;
   readonly nextCursor: string | undefined;
   readonly hints: CacheHints;
+  readonly offered: OfferedPage;
 }
 
 export interface ListOptions {
@@ -27,12 +30,15 @@ export interface ListOptions {
   readonly hello: Hello;
   readonly sealer: Sealer;
   readonly settings: () => Settings;
+  readonly shown: Shown;
+  /** Where there are other replicas, walks go on at any of them that has the same list. */
+  readonly peers?: unknown;
 }
 
 /** Serves the merged lists. An item is serialised once per catalog, style and era; a page is a join of such texts. */
 export class Lists {
   readonly #options: ListOptions;
-  readonly #texts = new WeakMap<View, Map<string, readonly string[]>>();
+  readonly #texts = new WeakMap<readonly ListedItem[], Map<string, readonly string[]>>();
   /** Of one listed item in each era: views of one style share those, whatever each of them shows. */
   readonly #itemTexts: Record<Era, WeakMap<Item, string>> = { modern: new WeakMap(), legacy: new WeakMap() };
 
@@ -49,9 +55,9 @@ export class Lists {
   async page(kind: Kind, params: JsonObject | undefined, context: RequestContext): Promise<Page> {
     const { store, hello } = this.#options;
     const { pageSize, maxTtl } = this.#options.settings().lists;
-    const visible = hello.visible(context.entrance, context.access);
+    const visible = this.#listedFrom(kind, context);
     await store.settled(visible, hello.patience(visible));
-    const { catalog, position } = await this.#start(kind, params, context);
+    const { catalog, position, order } = await this.#start(kind, params, context);
     const { capability, member } = KIND_FACTS[kind];
     if (!hello.promised(context, capability)) {
       throw new GatewayError('METHOD_UNKNOWN', { detail: `No server here offers ${capability}.` });
@@ -62,14 +68,37 @@ export class Lists {
       throw fault;
     }
     const view = viewOf(catalog, context.entrance.selection, sightOf(context));
-    const texts = this.#serialised(view, kind, context.codec);
+    const { own, listed, joined } = await this.#listed(kind, view, context);
+    if (order !== undefined && order !== orderOf(kind, own, listed)) {
+      throw new GatewayError('CURSOR_INVALID');
+    }
+    const known = this.#serialised(listed, kind, context.codec);
+    const texts = own.length === 0 ? known : [...this.#all(kind, own, context.codec), ...known];
     const size = pageSize === 0 ? texts.length : pageSize;
     const end = Math.min(texts.length, position + size);
+    // What has joined since has no place in a walk: it is on the first page.
+    const more = position === 0 ? joined : [];
+    const items = texts.slice(position, end);
+    const offered =
+      more.length === 0
+        ? { listed, from: Math.max(0, position - own.length), to: Math.max(0, end - own.length) }
+        : withMore(listed.slice(0, Math.max(0, end - own.length)), more);
     return {
       member,
-      items: texts.slice(position, end).join(','),
-      nextCursor: end < texts.length ? this.#cursor(catalog, kind, end, context) : undefined,
+      items: [
+        ...items,
+        ...this.#all(
+          kind,
+          more.map(({ item }) => item),
+          context.codec,
+        ),
+      ].join(','),
+      nextCursor:
+        end < texts.length
+          ? this.#cursor(catalog, { kind, position: end, ...this.#orderOf(kind, own, listed) }, context)
+          : undefined,
       hints: ownHints(hintsOf(catalog, kind, visible, maxTtl), context, gaps.length > 0),
+      offered: { kind, revision: catalog.revision, ...offered },
     };
   }
 
@@ -78,11 +107,11 @@ export class Lists {
     kind: Kind,
     params: JsonObject | undefined,
     context: RequestContext,
-  ): Promise<{ catalog: Catalog; position: number }> {
-    const { store, sealer, hello } = this.#options;
+  ): Promise<{ catalog: Catalog; position: number; order?: string | undefined }> {
+    const { store, sealer } = this.#options;
     const cursor = params?.['cursor'];
     if (cursor === undefined || cursor === null) {
-      const visible = hello.visible(context.entrance, context.access);
+      const visible = this.#listedFrom(kind, context);
       const { firstWait } = this.#options.settings().lists;
       return { catalog: await store.ready(context, visible, firstWait), position: 0 };
     }
@@ -93,36 +122,73 @@ export class Lists {
       opened['entrance'] === entranceKey(context) &&
       opened['rights'] === rightsKey(context) &&
       opened['kind'] === kind;
-    const { revision, position } = opened ?? {};
-    const catalog =
-      mine && typeof revision === 'string' ? store.byRevision(revision, context.principal) : undefined;
-    if (catalog === undefined || typeof position !== 'number') {
+    const { revision, position, order } = opened ?? {};
+    if (!mine || typeof revision !== 'string' || typeof position !== 'number') {
       throw new GatewayError('CURSOR_INVALID');
     }
-    return { catalog, position };
+    const catalog = store.byRevision(revision, context.principal);
+    if (catalog !== undefined) {
+      return { catalog, position };
+    }
+    if (this.#options.peers === undefined || typeof order !== 'string') {
+      throw new GatewayError('CURSOR_INVALID');
+    }
+    // Of another replica: it is good where the same items stand in the same places.
+    const { firstWait } = this.#options.settings().lists;
+    return {
+      catalog: await store.ready(context, this.#listedFrom(kind, context), firstWait),
+      position,
+      order,
+    };
   }
 
-  #cursor(catalog: Catalog, kind: Kind, position: number, context: RequestContext): string {
+  #orderOf(kind: Kind, own: readonly Item[], listed: readonly ListedItem[]): { readonly order?: string } {
+    return this.#options.peers === undefined ? {} : { order: orderOf(kind, own, listed) };
+  }
+
+  #cursor(
+    catalog: Catalog,
+    about: { readonly kind: Kind; readonly position: number; readonly order?: string },
+    context: RequestContext,
+  ): string {
     return this.#options.sealer.seal(CURSOR, {
       revision: catalog.revision,
-      kind,
-      position,
+      ...about,
       principal: context.principal.key,
       entrance: entranceKey(context),
       rights: rightsKey(context),
     });
   }
 
-  #serialised(view: View, kind: Kind, codec: EraCodec): readonly string[] {
-    let known = this.#texts.get(view);
+  /** The upstreams whose items a list may hold: where only pinned tools are listed, it waits for no other. */
+  #listedFrom(kind: Kind, { entrance, access }: RequestContext): readonly string[] {
+    const visible = this.#options.hello.visible(entrance, access);
+    const { listing } = entrance;
+    return kind === 'tools' && listing?.mode === 'search'
+      ? visible.filter((id) => listing.pinned.sees(id))
+      : visible;
+  }
+
+  #listed(kind: Kind, view: View, context: RequestContext): ShownTools | Promise<ShownTools> {
+    return kind === 'tools'
+      ? this.#options.shown.tools(view, context)
+      : { own: [], listed: view.list(kind), joined: [] };
+  }
+
+  #all(kind: Kind, items: readonly Item[], codec: EraCodec): readonly string[] {
+    return items.map((item) => this.#textOf(kind, item, codec));
+  }
+
+  #serialised(listed: readonly ListedItem[], kind: Kind, codec: EraCodec): readonly string[] {
+    let known = this.#texts.get(listed);
     if (known === undefined) {
       known = new Map();
-      this.#texts.set(view, known);
+      this.#texts.set(listed, known);
     }
     const key = `${kind} ${codec.era}`;
     let texts = known.get(key);
     if (texts === undefined) {
-      texts = view.list(kind).map(({ item }) => this.#textOf(kind, item, codec));
+      texts = listed.map(({ item }) => this.#textOf(kind, item, codec));
       known.set(key, texts);
     }
     return texts;
@@ -139,12 +205,40 @@ export class Lists {
   }
 }
 
-/** A list that rules have made is nobody else's; one in which something is missing is out of date at once. */
-function ownHints(hints: CacheHints, { access }: RequestContext, incomplete: boolean): CacheHints {
-  if (incomplete) {
+function withMore(
+  listed: readonly ListedItem[],
+  more: readonly ListedItem[],
+): Pick<OfferedPage, 'listed' | 'from' | 'to'> {
+  const all = [...listed, ...more];
+  return { listed: all, from: 0, to: all.length };
+}
+
+/**
+ * A list that rules have made is nobody else's; one in which something is missing is out of date at once, and so is one
+ * that grows with what its reader does.
+ */
+function ownHints(hints: CacheHints, { access, entrance }: RequestContext, incomplete: boolean): CacheHints {
+  if (incomplete || entrance.listing?.mode === 'progressive') {
     return { ttlMs: 0, scope: 'private' };
   }
   return access.key === '' ? hints : { ...hints, scope: 'private' };
+}
+
+const orders = new WeakMap<readonly ListedItem[], string>();
+
+/** Which items stand where in a list, whatever they say of themselves. */
+function orderOf(kind: Kind, own: readonly Item[], listed: readonly ListedItem[]): string {
+  const known = own.length === 0 ? orders.get(listed) : undefined;
+  if (known !== undefined) {
+    return known;
+  }
+  const { key } = KIND_FACTS[kind];
+  const names = [...own, ...listed.map(({ item }) => item)].map((item) => item[key]);
+  const order = createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 22);
+  if (own.length === 0) {
+    orders.set(listed, order);
+  }
+  return order;
 }
 
 function entranceKey(context: RequestContext): string {

@@ -27,11 +27,46 @@ export interface Outcome {
 
 export type RunParked = (hooks: ParkedHooks) => Promise<JsonObject>;
 
-/** Whoever listens to the call right now: the request whose stream it is on. */
-interface Attached {
+/** Whoever listens to the call right now, as far as the call has to know. */
+export interface Listener {
+  /** Key of the principal whose call it is. */
+  readonly principal: string;
+  /** What its client may be asked. */
+  readonly capabilities: JsonObject;
+  readonly signal: AbortSignal;
+  readonly onNotice: (notice: RpcNotification) => void;
+}
+
+/** The request whose stream the call is on. */
+export interface Attached {
   readonly context: RequestContext;
   readonly subject: StateSubject;
   readonly onNotice: (notice: RpcNotification) => void;
+}
+
+/** How far a call got, before anything of it is sealed for its client. */
+export type Turn =
+  | { readonly kind: 'done'; readonly result: JsonObject }
+  | {
+      readonly kind: 'asked';
+      readonly inputRequests: JsonObject;
+      readonly id: string;
+      readonly round: number;
+    };
+
+/** Answers to the questions of a call. */
+export interface Resumption {
+  readonly id: string;
+  readonly round: number;
+  readonly responses: unknown;
+}
+
+/** Calls that wait at other replicas. */
+export interface ParkedElsewhere {
+  /** Name of this replica. */
+  readonly home: string;
+  /** Goes on with a call there. Rejects with STATE_INVALID where it is gone. */
+  resume(home: string, answers: Resumption, listener: Listener): Promise<Turn>;
 }
 
 /**
@@ -41,11 +76,17 @@ interface Attached {
 export class ParkedCalls {
   readonly #states: RequestStates;
   readonly #settings: () => Settings['questions'];
+  readonly #elsewhere: ParkedElsewhere | undefined;
   readonly #calls = new Map<string, ParkedCall>();
 
-  constructor(states: RequestStates, settings: () => Settings['questions']) {
+  constructor(
+    states: RequestStates,
+    settings: () => Settings['questions'],
+    elsewhere?: ParkedElsewhere | undefined,
+  ) {
     this.#states = states;
     this.#settings = settings;
+    this.#elsewhere = elsewhere;
   }
 
   /** Calls that wait for answers now. */
@@ -54,19 +95,34 @@ export class ParkedCalls {
   }
 
   /** Makes the call; resolves with its result, or with `input_required` when the upstream asks first. */
-  begin(attached: Attached, run: RunParked): Promise<Outcome> {
-    return this.#follow(new ParkedCall(run), attached);
+  async begin(attached: Attached, run: RunParked): Promise<Outcome> {
+    const turn = await this.#follow(new ParkedCall(run), listenerOf(attached));
+    return this.#told(turn, attached, this.#elsewhere?.home);
   }
 
-  /** Goes on with a call whose questions the client has answered. Throws STATE_INVALID where it is gone. */
-  resume(id: string, round: number, responses: unknown, attached: Attached): Promise<Outcome> {
+  /**
+   * Goes on with a call whose questions the client has answered, at the replica that has it (`home`). Throws STATE_INVALID
+   * where it is gone.
+   */
+  async resume(answers: Resumption, attached: Attached, home?: string): Promise<Outcome> {
+    const here = this.#elsewhere;
+    const listener = listenerOf(attached);
+    const turn =
+      here === undefined || home === undefined || home === here.home
+        ? await this.resumeHere(answers, listener)
+        : await here.resume(home, answers, listener);
+    return this.#told(turn, attached, home);
+  }
+
+  /** The same with a call that waits in this process. */
+  async resumeHere({ id, round, responses }: Resumption, listener: Listener): Promise<Turn> {
     const call = this.#calls.get(id);
-    if (call === undefined || call.principal !== attached.context.principal.key || call.round !== round) {
+    if (call === undefined || call.principal !== listener.principal || call.round !== round) {
       throw new GatewayError('STATE_INVALID');
     }
     this.#calls.delete(id);
     call.answer(isObject(responses) ? responses : {});
-    return this.#follow(call, attached);
+    return this.#follow(call, listener);
   }
 
   /** Cancels everything that waits. */
@@ -77,32 +133,43 @@ export class ParkedCalls {
     this.#calls.clear();
   }
 
-  async #follow(call: ParkedCall, attached: Attached): Promise<Outcome> {
-    const result = await call.next(attached);
+  async #follow(call: ParkedCall, listener: Listener): Promise<Turn> {
+    const result = await call.next(listener);
     if (result === 'asked') {
-      return { kind: 'asked', result: this.#park(call, attached) };
+      return this.#park(call, listener.principal);
     }
     // A question that is open still was caused by another call: its server must not wait for an answer from here.
     call.end();
     return { kind: 'done', result };
   }
 
-  #park(call: ParkedCall, { context, subject }: Attached): JsonObject {
+  #park(call: ParkedCall, principal: string): Turn {
     const { ttl, perPrincipal, rounds } = this.#settings();
-    const mine = [...this.#calls.values()].filter((other) => other.principal === context.principal.key);
+    const mine = [...this.#calls.values()].filter((other) => other.principal === principal);
     if (mine.length >= perPrincipal || call.round >= rounds) {
       call.end();
       throw new GatewayError(mine.length >= perPrincipal ? 'QUESTION_LIMIT' : 'QUESTION_ROUNDS');
     }
-    const inputRequests = call.park(context.principal.key, ttl, () => this.#calls.delete(call.id));
+    const inputRequests = call.park(principal, ttl, () => this.#calls.delete(call.id));
     this.#calls.set(call.id, call);
-    const requestState = this.#states.seal(
-      { kind: 'parked', id: call.id, round: call.round },
-      subject,
-      context,
-    );
-    return { resultType: 'input_required', inputRequests, requestState };
+    return { kind: 'asked', inputRequests, id: call.id, round: call.round };
   }
+
+  /** As the client gets it. */
+  #told(turn: Turn, { context, subject }: Attached, home: string | undefined): Outcome {
+    if (turn.kind === 'done') {
+      return turn;
+    }
+    const { id, round, inputRequests } = turn;
+    const content = { kind: 'parked', id, round, ...(home === undefined ? {} : { home }) } as const;
+    const requestState = this.#states.seal(content, subject, context);
+    return { kind: 'asked', result: { resultType: 'input_required', inputRequests, requestState } };
+  }
+}
+
+function listenerOf({ context, onNotice }: Attached): Listener {
+  const { principal, client, signal } = context;
+  return { principal: principal.key, capabilities: client.capabilities, signal, onNotice };
 }
 
 interface Waiting {
@@ -118,7 +185,7 @@ class ParkedCall {
   readonly #controller = new AbortController();
   readonly #outcome: Promise<JsonObject>;
   readonly #questions = new Map<string, Waiting>();
-  #attached: Attached | undefined;
+  #listener: Listener | undefined;
   /** Of the client's latest request: what it may be asked, also while the call waits for its next one. */
   #capabilities: JsonObject = {};
   #wake = () => {};
@@ -129,19 +196,19 @@ class ParkedCall {
     this.#outcome = run({
       signal: this.#controller.signal,
       onQuestion: (question) => this.#ask(question),
-      onNotice: (notice) => this.#attached?.onNotice(notice),
+      onNotice: (notice) => this.#listener?.onNotice(notice),
     });
     // Its failure is told to whoever asks for the outcome next; until then it must not count as unhandled.
     this.#outcome.catch(() => {});
   }
 
   /** The result, or `asked` once there are questions. While a client listens, its leaving cancels the call. */
-  async next(attached: Attached): Promise<JsonObject | 'asked'> {
-    const { signal } = attached.context;
+  async next(listener: Listener): Promise<JsonObject | 'asked'> {
+    const { signal } = listener;
     const gone = () => this.end();
     signal.addEventListener('abort', gone);
-    this.#attached = attached;
-    this.#capabilities = attached.context.client.capabilities;
+    this.#listener = listener;
+    this.#capabilities = listener.capabilities;
     this.#refuseUndeclared();
     if (signal.aborted) {
       gone();
@@ -149,7 +216,7 @@ class ParkedCall {
     try {
       return await Promise.race([this.#outcome, this.#untilAsked()]);
     } finally {
-      this.#attached = undefined;
+      this.#listener = undefined;
       signal.removeEventListener('abort', gone);
     }
   }

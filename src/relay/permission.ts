@@ -1,6 +1,7 @@
 import type { Subject } from '../access/policy.ts';
 import { GatewayError } from '../base/errors.ts';
 import { type RequestContext, type Standpoint, sightOf } from './context.ts';
+import { flag, routed } from './record.ts';
 
 /** Longest name that a log line repeats. */
 const LABEL_LENGTH = 128;
@@ -12,9 +13,12 @@ export function exists(subject: Subject, where: Standpoint): boolean {
 
 /**
  * Throws SCOPE_INSUFFICIENT where a use of what a client sees needs scopes that it lacks; the error names all that the
- * use needs, so that a client asks for them once (spec 2026-07-28: basic/authorization, Scope Challenge Handling).
+ * use needs, so that a client asks for them once (spec 2026-07-28: basic/authorization, Scope Challenge Handling). Every
+ * use of a named thing passes here, so this is where its record learns what it is.
  */
-export function requireScopes(subject: Subject, { access }: RequestContext): void {
+export function requireScopes(subject: Subject, context: RequestContext): void {
+  const { access } = context;
+  routed(context, subject);
   if (access.lacking(subject).length > 0) {
     const scopes = access.needed(subject);
     throw new GatewayError('SCOPE_INSUFFICIENT', {
@@ -31,10 +35,15 @@ export function requireScopes(subject: Subject, { access }: RequestContext): voi
  */
 export function logAbsence(
   about: { readonly kind: Subject['kind']; readonly name: string; readonly found: Subject | undefined },
-  { access, principal, log }: RequestContext,
+  context: RequestContext,
 ): void {
+  const { access, principal, log } = context;
   const { kind, found } = about;
   const forbidden = found !== undefined && !access.shows(found);
+  if (forbidden) {
+    routed(context, found);
+    flag(context, 'forbidden');
+  }
   log.info(
     {
       kind,

@@ -2,15 +2,18 @@ import type { Allowance } from '../access/allowance.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { type JsonParts, writeJson } from '../base/long-text.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/json-rpc.ts';
 import { failure, result } from '../protocol/json-rpc.ts';
 import { isLogLevel } from '../protocol/log-level.ts';
 import { type CacheHints, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
 import type { RequestContext } from './context.ts';
+import type { Finder } from './find.ts';
 import type { Forward } from './forward.ts';
 import type { Hello } from './hello.ts';
 import type { Lists } from './list.ts';
+import type { Outcome, RequestRecord } from './record.ts';
 import { Thinner } from './thinner.ts';
 import type { Honoured, Watching } from './watching.ts';
 
@@ -18,18 +21,33 @@ import type { Honoured, Watching } from './watching.ts';
 export interface Reply {
   readonly status: number;
   readonly json: string;
+  /** The same, where parts of it were never decoded: then `json` takes time. */
+  readonly parts?: JsonParts;
   /** Why the HTTP answer as a whole is a refusal, with headers of its own, whatever the era: 403 and 429. */
   readonly refused?: GatewayError;
+}
+
+/** Hears of every request. Nothing waits for it. */
+export interface RequestObserver {
+  /** It came in. Must not throw. */
+  begin(message: RpcRequest, context: RequestContext): RequestRecord;
+  /** Before anything is done about it. Throws AUDIT_FAILED where it must not be done now. */
+  admit(message: RpcRequest): void;
+  /** What became of it is known. Must not throw. */
+  end(record: RequestRecord, message: RpcRequest, context: RequestContext, reply: Reply): void;
 }
 
 export interface RelayOptions {
   readonly allowance: Allowance;
   readonly hello: Hello;
   readonly lists: Lists;
+  readonly finder: Finder;
   readonly forward: Forward;
   readonly watching: Watching;
   /** Longest time a client is told it may keep an answer, in ms. */
   readonly maxTtl: () => number;
+  /** Undefined: nobody wants to know. */
+  readonly observer?: RequestObserver | undefined;
 }
 
 type Handler = (params: JsonObject | undefined, context: RequestContext) => Promise<JsonObject>;
@@ -60,7 +78,7 @@ export class Relay {
       ['logging/setLevel', async (params, context) => setLogLevel(options.hello, params, context)],
       ['resources/subscribe', (params, context) => options.watching.subscribe(params, context)],
       ['resources/unsubscribe', async (params, context) => options.watching.unsubscribe(params, context)],
-      ['tools/call', (params, context) => forward.callTool(params, context)],
+      ['tools/call', (params, context) => options.finder.callTool(params, context)],
       ['prompts/get', (params, context) => forward.getPrompt(params, context)],
       ['resources/read', (params, context) => forward.readResource(params, context)],
       ['tasks/get', (params, context) => forward.task('tasks/get', params, context)],
@@ -73,19 +91,28 @@ export class Relay {
 
   /** Never rejects: a failure is a reply too. */
   async handle(message: RpcRequest, given: RequestContext): Promise<Reply> {
+    const { observer } = this.#options;
+    const record = observer?.begin(message, given);
     const thinner = new Thinner(given.notify);
-    const context = { ...given, notify: (notice: RpcNotification) => thinner.notify(notice) };
+    const notify = (notice: RpcNotification) => thinner.notify(notice);
+    const context = record === undefined ? { ...given, notify } : { ...given, notify, record };
     let leave = () => {};
+    let reply: Reply;
     try {
+      observer?.admit(message);
       const place = this.#options.allowance.request(context.principal);
       leave = place instanceof Promise ? await place : place;
-      return { status: 200, json: await this.#answer(message, context) };
+      reply = replyOf(await this.#answer(message, context));
     } catch (thrown) {
-      return this.#failed(message, thrown, context);
+      reply = this.#failed(message, thrown, context);
     } finally {
       leave();
       thinner.finish();
     }
+    if (record !== undefined) {
+      observer?.end(record, message, context, reply);
+    }
+    return reply;
   }
 
   /** What a listen filter asks for besides the lists, as far as it can be honoured for this client. */
@@ -93,7 +120,7 @@ export class Relay {
     return this.#options.watching.honour(filter, context);
   }
 
-  async #answer(message: RpcRequest, context: RequestContext): Promise<string> {
+  async #answer(message: RpcRequest, context: RequestContext): Promise<string | JsonParts> {
     const { method, params, id } = message;
     const { codec } = context;
     const kind = LIST_KINDS.get(method);
@@ -108,13 +135,19 @@ export class Relay {
     const answer = await (handler === undefined
       ? this.#options.forward.extension(method, params, context)
       : handler(params, context));
-    return JSON.stringify(
+    if (context.record !== undefined) {
+      context.record.outcome = outcomeOf(answer);
+    }
+    return writeJson(
       result(id, this.#encode(method, answer, context, hintsOf(answer, context, this.#options.maxTtl()))),
     );
   }
 
   async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string> {
     const page = await this.#options.lists.page(kind, message.params, context);
+    if (context.record !== undefined) {
+      context.record.offered = page.offered;
+    }
     const rest = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor };
     const around = this.#encode(message.method, rest, context, page.hints);
     const members = JSON.stringify(around).slice(1, -1);
@@ -134,6 +167,7 @@ export class Relay {
     const { codec } = context;
     const { method, id } = message;
     const passed = thrown instanceof UpstreamRpcError;
+    noteFailure(context.record, thrown);
     if (passed) {
       context.log.debug(
         { upstream: thrown.upstream, code: thrown.error.code },
@@ -159,6 +193,45 @@ export class Relay {
       return { status: thrown.row.http, json, refused: thrown };
     }
     return { status: codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200), json };
+  }
+}
+
+function replyOf(json: string | JsonParts): Reply {
+  return typeof json === 'string' ? { status: 200, json } : new ReplyInParts(json);
+}
+
+class ReplyInParts implements Reply {
+  readonly status = 200;
+  readonly parts: JsonParts;
+
+  constructor(parts: JsonParts) {
+    this.parts = parts;
+  }
+
+  get json(): string {
+    return this.parts.toString();
+  }
+}
+
+function outcomeOf({ resultType, isError }: JsonObject): Outcome {
+  return resultType === 'input_required' ? resultType : isError === true ? 'tool_error' : 'ok';
+}
+
+function noteFailure(record: RequestRecord | undefined, thrown: unknown): void {
+  if (record === undefined) {
+    return;
+  }
+  if (thrown instanceof UpstreamRpcError) {
+    record.upstream ??= thrown.upstream;
+    record.outcome = 'upstream_error';
+    record.rpcCode = thrown.error.code;
+    return;
+  }
+  const { code, upstream } = toGatewayError(thrown);
+  record.outcome = code === 'CANCELLED' ? 'cancelled' : 'error';
+  record.code = code;
+  if (upstream !== undefined) {
+    record.upstream ??= upstream;
   }
 }
 

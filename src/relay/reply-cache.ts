@@ -6,12 +6,15 @@ import { GatewayError } from '../base/errors.ts';
 import { type JsonObject, objectAt, without } from '../base/json.ts';
 import { wholesOf } from '../base/uri-parts.ts';
 import { withHopMeta } from '../protocol/meta.ts';
+import { flag, type RequestRecord } from './record.ts';
 
 export interface ReplyCacheOptions {
   /** How an upstream is reached, and what the configuration says of its answers. */
   readonly scoped: (upstream: string) => Scoped;
   readonly budget: Budget<ScopeKey>;
   readonly now?: () => number;
+  /** Hears where each answer came from. */
+  readonly looked?: (result: 'shared' | 'private' | 'miss') => void;
 }
 
 /** One request as its upstream gets it, before anything that belongs to one hop is added. */
@@ -25,6 +28,7 @@ export interface ReadRequest {
 interface Reader {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  readonly record?: RequestRecord;
 }
 
 interface Kept {
@@ -71,7 +75,7 @@ export class ReplyCache {
     const own = scopeKey(asked, reader.principal);
     const everybodys = scopeKey(asked, undefined);
     for (const key of [everybodys, own]) {
-      const kept = this.#find(own) ?? this.#find(everybodys);
+      const kept = this.#keptFor(own, everybodys, reader);
       if (kept !== undefined) {
         return kept;
       }
@@ -80,7 +84,22 @@ export class ReplyCache {
         await orGone(flight, reader.signal);
       }
     }
-    return this.#find(own) ?? this.#find(everybodys) ?? this.#lead(request, reader.principal, ask);
+    const kept = this.#keptFor(own, everybodys, reader);
+    if (kept !== undefined) {
+      return kept;
+    }
+    this.#options.looked?.('miss');
+    return this.#lead(request, reader.principal, ask);
+  }
+
+  #keptFor(own: ScopeKey, everybodys: ScopeKey, reader: Reader): JsonObject | undefined {
+    const mine = this.#find(own);
+    const kept = mine ?? this.#find(everybodys);
+    if (kept !== undefined) {
+      this.#options.looked?.(mine === undefined ? 'shared' : 'private');
+      flag(reader, 'cached');
+    }
+    return kept;
   }
 
   /** The resources of this upstream may have changed: for one principal, or for all. */

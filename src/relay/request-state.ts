@@ -12,8 +12,8 @@ const LONGEST = Number.POSITIVE_INFINITY;
 export type StateContent =
   /** The upstream's own state, passed through the client. */
   | { readonly kind: 'passed'; readonly state: string | undefined }
-  /** A call of ours that waits for answers. */
-  | { readonly kind: 'parked'; readonly id: string; readonly round: number }
+  /** A call of ours that waits for answers, at the replica of that name where there are several. */
+  | { readonly kind: 'parked'; readonly id: string; readonly round: number; readonly home?: string }
   /** Nothing is kept: the call is made anew. */
   | { readonly kind: 'anew' };
 

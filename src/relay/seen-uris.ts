@@ -4,6 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import { exposeLinks } from '../catalog/links.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
+import type { Peers } from '../state/peers.ts';
 
 /** Most URIs remembered for one principal: older ones go first. */
 const MOST_URIS = 2_000;
@@ -16,14 +17,31 @@ const BYTES_EACH = 200;
 /** Most different URIs in one result: each is looked up, and a server decides how many there are. */
 const MOST_IN_RESULT = 20_000;
 
+/** What other replicas are told: links of one result. */
+const SEEN = 'seen-uris';
+
 /**
  * URIs that results gave to a principal: a resource may be absent from every list and still be linked
- * (spec 2026-07-28: server/tools, Resource Links). Keyed by the URI as the client saw it.
+ * (spec 2026-07-28: server/tools, Resource Links). Keyed by the URI as the client saw it. Other replicas are told, since
+ * a link may be followed there.
  */
 export class SeenUris {
   readonly #seen = new Map<string, Map<string, ResourceRoute>>();
   readonly #bytes = new Map<string, number>();
   readonly #budget = new Budget<string>(MOST_BYTES);
+  readonly #peers: Pick<Peers, 'tell' | 'onTold'> | undefined;
+  /** New ones of this turn, by principal: those of one result are told as one. */
+  readonly #untold = new Map<string, [uri: string, route: ResourceRoute][]>();
+
+  constructor(peers?: Pick<Peers, 'tell' | 'onTold'> | undefined) {
+    this.#peers = peers;
+    peers?.onTold(SEEN, ({ key, routes }) => {
+      // Told by `#tell` of another replica.
+      for (const [uri, route] of routes as [string, ResourceRoute][]) {
+        this.#keep(String(key), uri, route);
+      }
+    });
+  }
 
   find(principal: Principal, uri: string): ResourceRoute | undefined {
     return this.#seen.get(principal.key)?.get(uri);
@@ -33,6 +51,29 @@ export class SeenUris {
     if (uri.length > LONGEST_URI) {
       return;
     }
+    if (this.#peers !== undefined && !this.#seen.get(key)?.has(uri)) {
+      this.#tellLater(key, uri, route);
+    }
+    this.#keep(key, uri, route);
+  }
+
+  #tellLater(key: string, uri: string, route: ResourceRoute): void {
+    if (this.#untold.size === 0) {
+      queueMicrotask(() => this.#tell());
+    }
+    const mine = this.#untold.get(key) ?? [];
+    this.#untold.set(key, mine);
+    mine.push([uri, route]);
+  }
+
+  #tell(): void {
+    for (const [key, routes] of this.#untold) {
+      this.#peers?.tell(SEEN, { key, routes: routes.slice(-MOST_URIS) });
+    }
+    this.#untold.clear();
+  }
+
+  #keep(key: string, uri: string, route: ResourceRoute): void {
     const mine = this.#seen.get(key) ?? new Map<string, ResourceRoute>();
     this.#seen.set(key, mine);
     let bytes = (this.#bytes.get(key) ?? 0) + (mine.has(uri) ? 0 : sizeOf(uri, route));

@@ -17,6 +17,8 @@ const MOST_LISTENED = 1_000;
 export interface TaskRoute {
   readonly upstream: string;
   readonly taskId: string;
+  /** The replica whose child process has it; undefined where any of them reaches it. */
+  readonly home?: string | undefined;
 }
 
 /** A task that a stream can listen for, under the id that the client has for it. */
@@ -32,9 +34,17 @@ export interface Listenable {
 export class Tasks {
   readonly #sealer: Sealer;
   readonly #updates: TaskUpdates;
-  readonly #fleet: Pick<Fleet, 'reach' | 'capabilities'>;
+  readonly #fleet: Pick<Fleet, 'reach' | 'capabilities' | 'settings'>;
+  readonly #home: string | undefined;
 
-  constructor(sealer: Sealer, updates: TaskUpdates, fleet: Pick<Fleet, 'reach' | 'capabilities'>) {
+  /** `home`: name of this replica, where there are others. */
+  constructor(
+    sealer: Sealer,
+    updates: TaskUpdates,
+    fleet: Pick<Fleet, 'reach' | 'capabilities' | 'settings'>,
+    home?: string | undefined,
+  ) {
+    this.#home = home;
     this.#sealer = sealer;
     this.#updates = updates;
     this.#fleet = fleet;
@@ -47,7 +57,12 @@ export class Tasks {
     if (taskId === undefined) {
       return result;
     }
-    const sealed = this.#sealer.seal(PURPOSE, { upstream, taskId, principal: context.principal.key });
+    const sealed = this.#sealer.seal(PURPOSE, {
+      upstream,
+      taskId,
+      principal: context.principal.key,
+      ...this.#homeAt(upstream),
+    });
     return named(result, taskId, sealed);
   }
 
@@ -97,15 +112,22 @@ export class Tasks {
     };
   }
 
+  /** Each replica has a child process of its own, and no other one knows its tasks. Own connections are found anyway. */
+  #homeAt(upstream: string): { readonly home?: string } {
+    const isChild = this.#fleet.settings(upstream).kind === 'stdio' && !this.#fleet.reach(upstream).own;
+    return isChild && this.#home !== undefined ? { home: this.#home } : {};
+  }
+
   #open(id: string, context: RequestContext): TaskRoute | undefined {
     const opened = this.#sealer.open(PURPOSE, id);
     const { upstream, taskId, principal } = opened ?? {};
+    const home = stringAt(opened, 'home');
     const mine = isObject(opened) && principal === context.principal.key;
     return mine &&
       typeof upstream === 'string' &&
       typeof taskId === 'string' &&
       seesUpstream(upstream, context)
-      ? { upstream, taskId }
+      ? { upstream, taskId, home }
       : undefined;
   }
 

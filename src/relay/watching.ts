@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import type { ResourceRoute } from '../catalog/snapshot.ts';
@@ -10,6 +11,8 @@ import type { Lookup } from './lookup.ts';
 import { exists } from './permission.ts';
 import { ownPartyOf } from './reverse.ts';
 import type { Tasks } from './tasks.ts';
+
+const LEFT_OUT: ReadonlySet<ErrorCode> = new Set(['URI_UNKNOWN', 'UNAPPROVED']);
 
 /** Most resources that one stream may ask for. */
 const MOST_WATCHED = 1_000;
@@ -153,9 +156,9 @@ export class Watching {
   }
 }
 
-/** A resource that does not exist is left out of the acknowledgement; any other fault is one. */
+/** A resource that does not exist, or waits for approval, is left out of the acknowledgement; any other fault is one. */
 function unknownUri(thrown: unknown): undefined {
-  if (!(thrown instanceof GatewayError && thrown.code === 'URI_UNKNOWN')) {
+  if (!(thrown instanceof GatewayError && LEFT_OUT.has(thrown.code))) {
     throw thrown;
   }
 }

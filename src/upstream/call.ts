@@ -4,6 +4,14 @@ import type { JsonObject } from '../base/json.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import type { RpcNotification, RpcResponse } from '../protocol/json-rpc.ts';
 
+/** How long the parts of a call took, in ms, summed up over its requests. */
+export interface CallTimes {
+  /** Waiting for its turn; see lane.ts. */
+  queuedMs?: number;
+  /** From its turn until its answer. */
+  upstreamMs?: number;
+}
+
 export interface CallOptions {
   readonly envelope: Envelope;
   /** Ends the call early: the upstream is told, the caller gets CANCELLED. */
@@ -18,6 +26,8 @@ export interface CallOptions {
   readonly aside?: boolean;
   /** It may be made again though it may have taken effect; see relay/repeatable.ts. */
   readonly repeatable?: boolean;
+  /** Where its times are noted; absent: nobody wants to know. */
+  readonly times?: CallTimes | undefined;
   /** Further HTTP headers (`Mcp-Param-*`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Notices that belong to this call: its progress, and messages on its own stream. */

@@ -1,3 +1,4 @@
+import { ByNumber } from '../base/by-number.ts';
 import { GatewayError } from '../base/errors.ts';
 import { after } from '../base/time.ts';
 import { isRpcId, type RpcId, type RpcNotification } from '../protocol/json-rpc.ts';
@@ -11,7 +12,7 @@ const MOST_LATE = 1_000;
 export class Calls {
   readonly #upstream: string;
   readonly #abandoned: (call: Call, why: string) => void;
-  readonly #open = new Map<RpcId, Call>();
+  readonly #open = new ByNumber<Call>();
   #nextId = 1;
   /** Calls given up whose log messages may still come: until their late answer does. */
   readonly #loggedLate = new Set<RpcId>();
@@ -29,14 +30,14 @@ export class Calls {
   }
 
   get(id: RpcId | undefined): Call | undefined {
-    return id === undefined ? undefined : this.#open.get(id);
+    return this.#open.get(id);
   }
 
   /** Whether the upstream has something to work on: streams that stay open are no work. */
   get working(): boolean {
-    return [...this.#open.values()].some(
-      ({ options }) => options.aside !== true && Number.isFinite(options.totalMs),
-    );
+    return this.#open
+      .values()
+      .some(({ options }) => options.aside !== true && Number.isFinite(options.totalMs));
   }
 
   open(method: string, options: CallOptions): Call {
@@ -77,7 +78,7 @@ export class Calls {
   #look(): void {
     const now = performance.now();
     this.#looksAt = Number.POSITIVE_INFINITY;
-    for (const call of [...this.#open.values()]) {
+    for (const call of this.#open.values()) {
       if (call.dueAt <= now) {
         call.expire();
       } else {
@@ -91,7 +92,7 @@ export class Calls {
    * already, else the one that has waited longest at all. All of them are the same client's.
    */
   askable(): Call | undefined {
-    const calls = [...this.#open.values()].filter((call) => call.options.onQuestion !== undefined);
+    const calls = this.#open.values().filter((call) => call.options.onQuestion !== undefined);
     return calls.find((call) => !call.held) ?? calls[0];
   }
 
@@ -118,7 +119,7 @@ export class Calls {
     if (isolated) {
       return this.askable();
     }
-    const logged = [...this.#open.values()].filter((call) => call.options.envelope.logLevel !== undefined);
+    const logged = this.#open.values().filter((call) => call.options.envelope.logLevel !== undefined);
     return modern && !this.#tooManyLate && this.#loggedLate.size === 0 && logged.length === 1
       ? logged[0]
       : undefined;
@@ -156,7 +157,7 @@ export class Calls {
   /** Settles whatever still waits. */
   endAll(reason: GatewayError): void {
     this.#cancelLook();
-    for (const call of [...this.#open.values()]) {
+    for (const call of this.#open.values()) {
       call.reject(reason);
     }
   }

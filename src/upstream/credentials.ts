@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import { AuthorizationServer } from './authorization-server.ts';
-import { TokenCache, type TokenWanted } from './token-cache.ts';
+import { type SharedTokens, TokenCache, type TokenWanted } from './token-cache.ts';
 import { userHeader } from './user-header.ts';
 
 /** What one connection signs in with. */
@@ -34,8 +34,11 @@ const USERS = 'It does not accept you: ask its operator for access, or sign in a
 /** Key of the token of the gateway itself; no grant of a user is empty. */
 const EVERYBODY = '';
 
-/** What the configuration says; a child process gets its secrets through its environment instead. */
-export function createCredentials(upstream: UpstreamSettings): Credentials {
+/**
+ * What the configuration says; a child process gets its secrets through its environment instead. `shared`: tokens that
+ * other replicas have got.
+ */
+export function createCredentials(upstream: UpstreamSettings, shared?: SharedTokens): Credentials {
   // One that is off may hold variables that are not set.
   if (upstream.kind !== 'http' || !upstream.enabled) {
     return fixed({});
@@ -60,7 +63,12 @@ export function createCredentials(upstream: UpstreamSettings): Credentials {
       };
     case 'clientCredentials':
     case 'tokenExchange':
-      return withTokens(upstream.id, type === 'tokenExchange', new AuthorizationServer(upstream));
+      return withTokens(
+        upstream.id,
+        type === 'tokenExchange',
+        new AuthorizationServer(upstream),
+        new TokenCache(Date.now, shared),
+      );
   }
 }
 
@@ -69,8 +77,12 @@ function fixed(headers: CredentialHeaders): Credentials {
   return { own: false, for: () => credential, close: () => Promise.resolve() };
 }
 
-function withTokens(upstream: string, own: boolean, server: AuthorizationServer): Credentials {
-  const tokens = new TokenCache();
+function withTokens(
+  upstream: string,
+  own: boolean,
+  server: AuthorizationServer,
+  tokens: TokenCache,
+): Credentials {
   const wantedFor = (user: Principal | undefined): TokenWanted => {
     const owner = own ? someone(user, upstream) : undefined;
     return {

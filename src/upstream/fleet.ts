@@ -9,6 +9,7 @@ import type { Terms } from './connection.ts';
 import { type FleetEvents, noticed, OWNERLESS_PER_MINUTE } from './fleet-events.ts';
 import type { Party } from './party.ts';
 import { createRation } from './ration.ts';
+import type { OwnRequest, Replicas } from './replicas.ts';
 import { type Member, type Rebuilding, Roster } from './roster.ts';
 import type { UpstreamStatus } from './state.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -19,6 +20,8 @@ export interface FleetOptions {
   readonly clientInfo: Implementation;
   readonly events: FleetEvents;
   readonly log: Log;
+  /** Absent: this process is alone. */
+  readonly replicas?: Replicas | undefined;
 }
 
 /** All upstreams. Each lives by itself: a dead or slow one never delays another, or the start (case C-086). */
@@ -123,6 +126,11 @@ export class Fleet {
     party: Party,
   ): Promise<JsonObject> {
     return this.#of(upstream).call(method, params, options, party);
+  }
+
+  /** What another replica asks for on the connection of a user or session, which is this one's. */
+  onOwn(request: OwnRequest): Promise<JsonObject> {
+    return this.#of(request.upstream).onOwn(request);
   }
 
   /** How single users reach it. `own`: each with their own credential, or on their own legacy connection. */

@@ -1,5 +1,6 @@
 import { errors } from 'undici';
 import { GatewayError } from '../base/errors.ts';
+import { own } from '../base/json.ts';
 
 /** Errors of the network, of zlib, of pipes and of process starts, translated once, here, where they enter. */
 
@@ -41,7 +42,7 @@ export function fromNetwork(thrown: unknown, { upstream, sent }: Occasion): Gate
   if (sent) {
     return new GatewayError('UPSTREAM_LOST', { upstream, cause: thrown });
   }
-  const detail = CERTIFICATE.test(code) ? 'Its TLS certificate is not trusted.' : UNREACHED[code];
+  const detail = CERTIFICATE.test(code) ? 'Its TLS certificate is not trusted.' : own(UNREACHED, code);
   return new GatewayError('UPSTREAM_DOWN', {
     upstream,
     cause: thrown,

@@ -1,6 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../base/errors.ts';
+import { own } from '../base/json.ts';
 import { after } from '../base/time.ts';
 import { headerOf } from '../protocol/headers.ts';
 import { fromNetwork } from './foreign-errors.ts';
@@ -31,7 +32,7 @@ export function decodedBody(answer: Answer, upstream: string): Readable {
     .split(',')
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
-  const decoders = codings.reverse().map((coding) => DECODERS[coding]);
+  const decoders = codings.reverse().map((coding) => own(DECODERS, coding));
   let body = answer.body;
   for (const decoder of decoders) {
     if (decoder === undefined || decoders.length > MOST_CODINGS) {
@@ -49,8 +50,8 @@ export function decodedBody(answer: Answer, upstream: string): Readable {
   return body;
 }
 
-/** The whole body as text. Rejects with UPSTREAM_TOO_LARGE past `maxBytes`, counted decoded: a small body can unpack to a huge one. */
-export async function readText(body: Readable, maxBytes: number, upstream: string): Promise<string> {
+/** The whole body. Rejects with UPSTREAM_TOO_LARGE past `maxBytes`, counted decoded: a small body can unpack to a huge one. */
+async function readBytes(body: Readable, maxBytes: number, upstream: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   try {
@@ -64,14 +65,19 @@ export async function readText(body: Readable, maxBytes: number, upstream: strin
   } catch (thrown) {
     throw fromNetwork(thrown, { upstream, sent: true });
   }
-  return Buffer.concat(parts, length).toString('utf8');
+  return Buffer.concat(parts, length);
+}
+
+/** The same as text. */
+export async function readText(body: Readable, maxBytes: number, upstream: string): Promise<string> {
+  return (await readBytes(body, maxBytes, upstream)).toString('utf8');
 }
 
 /** The same of an answer, its encodings undone; what came without any needs no stream. */
-export async function readAnswer(answer: Answer, maxBytes: number, upstream: string): Promise<string> {
+export function readAnswer(answer: Answer, maxBytes: number, upstream: string): Promise<Buffer> {
   return headerOf(answer.headers, 'content-encoding') === undefined
-    ? (await answer.bytes(maxBytes)).toString('utf8')
-    : readText(decodedBody(answer, upstream), maxBytes, upstream);
+    ? answer.bytes(maxBytes)
+    : readBytes(decodedBody(answer, upstream), maxBytes, upstream);
 }
 
 /** A refusal's body that trickles in is not waited for. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../base/errors.ts';
+import { JsonParts } from '../base/long-text.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import { fromNetwork } from './foreign-errors.ts';
 
@@ -9,7 +10,7 @@ export interface Ask {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | JsonParts;
   /** Ends the exchange at any stage. Its reason, a GatewayError, is what the exchange then fails with. */
   readonly signal: AbortSignal;
   /** Called once, when the whole request has been written to a connection. */
@@ -46,7 +47,8 @@ export function exchange(pool: Dispatcher, ask: Ask): Promise<Answer> {
     const flight = new Flight(ask, resolve, reject);
     if (flight.live) {
       const path = url.pathname + url.search;
-      pool.dispatch({ path, method, headers, body: body ?? null }, flight);
+      const written = body instanceof JsonParts ? body.toBuffer() : (body ?? null);
+      pool.dispatch({ path, method, headers, body: written }, flight);
     }
   });
 }

@@ -54,10 +54,10 @@ export function readReply(answer: Answer, context: ReplyContext): Promise<void> 
 
 async function readJson(answer: Answer, context: ReplyContext): Promise<void> {
   const { upstream, maxMessageBytes, id, inbox } = context;
-  const text = await readAnswer(answer, maxMessageBytes, upstream);
-  inbox.receive(text, id);
+  const bytes = await readAnswer(answer, maxMessageBytes, upstream);
+  inbox.receive(bytes, id);
   if (inbox.waitsFor(id)) {
-    const logged = describeAnswer(answer.status, answer.headers, text.slice(0, EXCERPT_BYTES));
+    const logged = describeAnswer(answer.status, answer.headers, bytes.toString('utf8', 0, EXCERPT_BYTES));
     throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged });
   }
 }

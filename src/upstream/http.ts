@@ -1,9 +1,11 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { Linked } from '../base/linked.ts';
 import type { Log } from '../base/log.ts';
+import { writeJson } from '../base/long-text.ts';
 import { after } from '../base/time.ts';
 import type { HttpUpstream } from '../config/settings.ts';
 import { HEADERS } from '../protocol/headers.ts';
-import { isRpcId, type RpcId, type RpcMessage, type RpcRequest } from '../protocol/json-rpc.ts';
+import type { RpcId, RpcMessage, RpcRequest } from '../protocol/json-rpc.ts';
 import { announced, judgeRefusal } from './http-answer.ts';
 import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
 import { createEndpoint, type Endpoint, type HttpTransportOptions } from './http-endpoint.ts';
@@ -28,6 +30,7 @@ export function createHttpTransport(about: HttpTransportOptions): Transport {
 /** The only method the transport has to know: its answer brings the session id (2025-11-25 transports). */
 const INITIALIZE = 'initialize';
 const NOTE_BYTES = 4_096;
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 /** Most messages that ask for no answer and wait for the server to take them. */
 const MOST_TOLD = 256;
 
@@ -36,8 +39,8 @@ class HttpTransport implements Transport {
   readonly #upstream: HttpUpstream;
   readonly #log: Log;
   readonly #endpoint: Endpoint;
-  /** One for each POST under way: requests under their id, others under themselves. */
-  readonly #underWay = new Map<RpcId | AbortController, AbortController>();
+  /** One for each POST under way; requests with their id. */
+  readonly #underWay = new Linked<{ readonly id: RpcId | undefined; readonly control: AbortController }>();
   readonly #session = new HttpSession();
   #telling = 0;
   #inbox: Inbox | undefined;
@@ -72,7 +75,11 @@ class HttpTransport implements Transport {
 
   abandon(id: RpcId): void {
     this.#inbox?.forget(id);
-    this.#underWay.get(id)?.abort(new GatewayError('CANCELLED', { upstream: this.#upstream.id }));
+    const reason = new GatewayError('CANCELLED', { upstream: this.#upstream.id });
+    this.#underWay
+      .values()
+      .find((each) => each.id === id)
+      ?.control.abort(reason);
   }
 
   agreed(terms: Agreed): void {
@@ -143,7 +150,7 @@ class HttpTransport implements Transport {
     const session = this.#session.id;
     const control = new AbortController();
     const { signal } = control;
-    this.#underWay.set(message.id, control);
+    const place = this.#underWay.add({ id: message.id, control });
     try {
       const answer = await this.#post(message, options, signal, onSent);
       if (initializing) {
@@ -162,7 +169,7 @@ class HttpTransport implements Transport {
       this.#noteFailure(thrown, session);
       throw thrown;
     } finally {
-      this.#underWay.delete(message.id);
+      this.#underWay.remove(place);
     }
   }
 
@@ -176,7 +183,7 @@ class HttpTransport implements Transport {
     }
     this.#telling += 1;
     const control = new AbortController();
-    this.#underWay.set(control, control);
+    const place = this.#underWay.add({ id: undefined, control });
     return new Promise((resolve, reject) => {
       let written = false;
       let late = () => {};
@@ -197,7 +204,7 @@ class HttpTransport implements Transport {
         .finally(() => {
           late();
           this.#telling -= 1;
-          this.#underWay.delete(control);
+          this.#underWay.remove(place);
           resolve();
         });
     });
@@ -222,14 +229,16 @@ class HttpTransport implements Transport {
   }
 
   #post(message: RpcMessage, options: SendOptions, signal: AbortSignal, onSent: () => void): Promise<Answer> {
-    const headers = {
-      ...this.#session.headers,
-      ...lowerCased(options.headers),
-      accept: 'application/json, text/event-stream',
-      'accept-encoding': ENCODINGS,
-      'content-type': 'application/json',
-    };
-    return this.#endpoint.ask({ method: 'POST', headers, body: JSON.stringify(message), signal, onSent });
+    const headers = this.#session.headers;
+    // Header names of both origins have to meet, or one would be sent twice.
+    for (const [name, value] of Object.entries(options.headers ?? NO_HEADERS)) {
+      headers[name.toLowerCase()] = value;
+    }
+    headers['accept'] = 'application/json, text/event-stream';
+    headers['accept-encoding'] = ENCODINGS;
+    headers['content-type'] = 'application/json';
+    const body = writeJson(message);
+    return this.#endpoint.ask({ method: 'POST', headers, body, signal, onSent });
   }
 
   /** An event stream: uncompressed, since proxies that compress tend to hold small events back. */
@@ -251,7 +260,7 @@ class HttpTransport implements Transport {
   async #end(graceMs: number): Promise<void> {
     const reason = this.#closed('UPSTREAM_LOST');
     this.#listening?.abort(reason);
-    for (const control of this.#underWay.values()) {
+    for (const { control } of this.#underWay.values()) {
       control.abort(reason);
     }
     await this.#sayGoodbye(graceMs);
@@ -276,8 +285,8 @@ class HttpTransport implements Transport {
 
   /** Some servers answer on the stream of notices; the request's own connection would stay open for nothing. */
   #dropSettled(inbox: Inbox): void {
-    for (const [key, control] of this.#underWay) {
-      if (isRpcId(key) && !inbox.waitsFor(key)) {
+    for (const { id, control } of this.#underWay.values()) {
+      if (id !== undefined && !inbox.waitsFor(id)) {
         control.abort(this.#closed('UPSTREAM_LOST'));
       }
     }
@@ -286,13 +295,4 @@ class HttpTransport implements Transport {
   #closed(code: 'UPSTREAM_DOWN' | 'UPSTREAM_LOST' | 'UPSTREAM_TIMEOUT'): GatewayError {
     return new GatewayError(code, { upstream: this.#upstream.id, logged: 'ended by the gateway' });
   }
-}
-
-/** Header names of both origins have to meet, or one would be sent twice. */
-function lowerCased(headers: SendOptions['headers'] = {}): Record<string, string> {
-  const lower: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    lower[name.toLowerCase()] = value;
-  }
-  return lower;
 }

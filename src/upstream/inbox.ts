@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
+import { readJsonBytes } from '../protocol/json-bytes.ts';
 import { classify, type RpcId, type RpcMessage } from '../protocol/json-rpc.ts';
 import { readJson } from '../protocol/json-text.ts';
 import { peekResponseId } from './peek-id.ts';
@@ -51,20 +52,22 @@ export class Inbox {
   }
 
   /**
-   * Takes one JSON text: a message, or a batch of them (2025-03-26). With `origin`, the id of the request on whose own
+   * Takes one JSON text, in UTF-8 where it is bytes: a message, or a batch of them (2025-03-26). With `origin`, the id of the request on whose own
    * stream the text came, only that request can be answered, and an error without id is its answer.
    * Returns whether the text held a message.
    */
-  receive(text: string, origin?: RpcId): boolean {
-    const read = readJson(
-      text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text,
-      this.#options.maxMessageBytes,
-    );
+  receive(message: string | Buffer, origin?: RpcId): boolean {
+    const { maxMessageBytes } = this.#options;
+    const read =
+      typeof message === 'string'
+        ? readJson(message.charCodeAt(0) === BYTE_ORDER_MARK ? message.slice(1) : message, maxMessageBytes)
+        : readJsonBytes(isMarked(message) ? message.subarray(3) : message, maxMessageBytes);
     if (read.kind === 'excessive') {
-      this.#refuse(text, origin, read.excess);
+      this.#refuse(message.toString(), origin, read.excess);
       return false;
     }
     if (read.kind === 'not-json') {
+      const text = message.toString();
       this.#report(text, 'not JSON');
       this.#failDamaged(text, origin);
       return false;
@@ -74,7 +77,7 @@ export class Inbox {
     }
     const members: readonly unknown[] = read.value;
     if (members.length > MOST_IN_BATCH) {
-      this.#refuse(text, origin, `a batch of more than ${MOST_IN_BATCH} messages`);
+      this.#refuse(message.toString(), origin, `a batch of more than ${MOST_IN_BATCH} messages`);
       return false;
     }
     return members.filter((member) => this.#take(member, origin)).length > 0;
@@ -188,4 +191,8 @@ export class Inbox {
       this.#options.log.info({ text, reason, withheld }, 'skipped what is no MCP message');
     }
   }
+}
+
+function isMarked(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

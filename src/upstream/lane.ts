@@ -40,13 +40,14 @@ export class Lane {
    * or when it is the newest of whoever fills the queue and others need room. Nothing was sent then.
    */
   async run<T>(owner: string, options: CallOptions, work: (watched: CallOptions) => Promise<T>): Promise<T> {
-    const { onQuestion, totalMs } = options;
-    const arrived = Date.now();
+    const { onQuestion, totalMs, times } = options;
+    const arrived = performance.now();
     const entered = this.#enter(owner, options);
     const leave = entered instanceof Promise ? await entered : entered;
+    const begun = performance.now();
     const watched: CallOptions = {
       ...options,
-      totalMs: Math.max(1, totalMs - (Date.now() - arrived)),
+      totalMs: Math.max(1, totalMs - (begun - arrived)),
       onQuestion:
         onQuestion === undefined
           ? undefined
@@ -59,6 +60,10 @@ export class Lane {
       return await work(watched);
     } finally {
       leave();
+      if (times !== undefined) {
+        times.queuedMs = (times.queuedMs ?? 0) + begun - arrived;
+        times.upstreamMs = (times.upstreamMs ?? 0) + performance.now() - begun;
+      }
     }
   }
 

@@ -1,31 +1,32 @@
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError } from '../base/errors.ts';
+import { Linked, type Place } from '../base/linked.ts';
 import { pause } from '../base/time.ts';
 
 /** What is under way towards one upstream, so that its end can be waited for, or put an end to. */
 export class Ongoing {
-  readonly #open = new Set<(error: GatewayError) => void>();
+  readonly #open = new Linked<(error: GatewayError) => void>();
   #empty = () => {};
 
   /** The outcome of the work, or the error of {@link endAll} if that comes first. */
   track<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#open.add(reject);
+      const place = this.#open.add(reject);
       work.then(
         (outcome) => {
-          this.#over(reject);
+          this.#over(place);
           resolve(outcome);
         },
         (thrown: unknown) => {
-          this.#over(reject);
+          this.#over(place);
           reject(thrown);
         },
       );
     });
   }
 
-  #over(reject: (error: GatewayError) => void): void {
-    this.#open.delete(reject);
+  #over(place: Place<(error: GatewayError) => void>): void {
+    this.#open.remove(place);
     if (this.#open.size === 0) {
       this.#empty();
     }
@@ -42,7 +43,7 @@ export class Ongoing {
   }
 
   endAll(code: ErrorCode, upstream: string): void {
-    for (const reject of this.#open) {
+    for (const reject of this.#open.values()) {
       reject(new GatewayError(code, { upstream }));
     }
   }

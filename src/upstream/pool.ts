@@ -43,6 +43,11 @@ export class Pool {
     return this.#work(this.#anyFor(party), work);
   }
 
+  /** Whether there is a connection of that key; see {@link keyFor}. */
+  has(key: string): boolean {
+    return this.#members.has(key);
+  }
+
   /** What the last handshake told this user; undefined where there was none, or the user is not let in any more. */
   toldTo(user: Principal): Terms | undefined {
     return this.#told.of(grantFor(user, this.#options.standing));

@@ -5,6 +5,7 @@ import type { Implementation } from '../protocol/model.ts';
 import type { CallOptions } from './call.ts';
 import type { Terms } from './connection.ts';
 import type { Party } from './party.ts';
+import type { Replicas } from './replicas.ts';
 import { Seat, type SeatEvents } from './seat.ts';
 import { Succession } from './succession.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -46,6 +47,7 @@ export interface RosterOptions {
   readonly upstreams: Readonly<Record<string, UpstreamSettings>>;
   readonly clientInfo: Implementation;
   readonly log: Log;
+  readonly replicas?: Replicas | undefined;
   /** Who hears of an upstream while it serves. */
   readonly hearing: (id: string) => SeatEvents;
   /** It serves from here on, new or in the place of another. */

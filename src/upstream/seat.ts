@@ -4,6 +4,7 @@ import type { RpcNotification } from '../protocol/json-rpc.ts';
 import type { Implementation } from '../protocol/model.ts';
 import { type Credential, createCredentials } from './credentials.ts';
 import { createHttpTransport } from './http.ts';
+import type { Replicas } from './replicas.ts';
 import { createSseTransport } from './sse-2024.ts';
 import { createStdioTransport } from './stdio.ts';
 import { Supervisor } from './supervisor.ts';
@@ -33,16 +34,24 @@ export class Seat {
   readonly supervisor: Supervisor;
   hears: SeatEvents = UNHEARD;
 
-  constructor(settings: UpstreamSettings, about: { readonly clientInfo: Implementation; readonly log: Log }) {
+  constructor(
+    settings: UpstreamSettings,
+    about: {
+      readonly clientInfo: Implementation;
+      readonly log: Log;
+      readonly replicas?: Replicas | undefined;
+    },
+  ) {
     this.settings = settings;
     const log = about.log.child({ upstream: settings.id });
-    const credentials = createCredentials(settings);
+    const credentials = createCredentials(settings, about.replicas?.tokens(settings));
     this.supervisor = new Supervisor({
       settings,
       // The gateway's own traffic announces no capabilities: nobody could answer (case C-070).
       envelope: { clientInfo: about.clientInfo, clientCapabilities: {} },
       log,
       credentials,
+      homes: about.replicas?.homes,
       transport: (sse, user) => transportFor(settings, sse, credentials.for(user ?? nobody), log),
       events: {
         connected: () => this.hears.connected(),

@@ -20,6 +20,10 @@ export interface UpstreamStatus {
   readonly since: number;
   /** Code and text of the last fault, fit to be shown; gone once the upstream is connected again. */
   readonly lastError: string | undefined;
+  /** How often it was connected: every time but the first was a reconnect or a restart. */
+  readonly connects: number;
+  /** How many attempts to reach it have failed. */
+  readonly failures: number;
 }
 
 interface Failure {
@@ -52,6 +56,8 @@ export class State {
       era: undefined,
       since: Date.now(),
       lastError: enabled ? undefined : disabledReason,
+      connects: 0,
+      failures: 0,
     };
   }
 
@@ -84,6 +90,7 @@ export class State {
   /** Connected; the failures before still count, until {@link recovered}. */
   succeeded(era: UpstreamStatus['era']): void {
     this.#restUntil = 0;
+    this.#status = { ...this.#status, connects: this.#status.connects + 1 };
     this.move('connected', era);
   }
 
@@ -108,6 +115,7 @@ export class State {
     const pause = backoff(broken ? MOST : this.#failures, base, cap);
     const wait = Math.max(pause, typeof asked === 'number' ? asked : 0);
     this.#failures += 1;
+    this.#status = { ...this.#status, failures: this.#status.failures + 1 };
     this.#restUntil = Date.now() + wait;
     const reason = reasonOf(error);
     const state = served ? 'connected' : broken ? 'broken' : 'backoff';
@@ -128,7 +136,7 @@ export class State {
 
   #set(state: LinkState, era: UpstreamStatus['era'], lastError: string | undefined): void {
     const since = state === this.#status.state ? this.#status.since : Date.now();
-    this.#status = { state, own: this.#status.own, era, since, lastError };
+    this.#status = { ...this.#status, state, era, since, lastError };
   }
 }
 

@@ -2,19 +2,20 @@ import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { CallOptions } from './call.ts';
-import type { Connection, Terms } from './connection.ts';
+import type { Terms } from './connection.ts';
 import type { Credentials } from './credentials.ts';
 import { Lane } from './lane.ts';
 import { Link, type LinkOptions } from './link.ts';
 import { grantFor } from './member.ts';
 import { forcedEra } from './negotiate.ts';
 import { Ongoing } from './ongoing.ts';
+import { OwnCalls } from './own-calls.ts';
 import type { PoolEvents } from './own-connection.ts';
 import { OwnWatch } from './own-watch.ts';
 import type { Party } from './party.ts';
 import { Pool } from './pool.ts';
-import { isLost, isRefusedSession } from './repeat.ts';
-import { ask, SharedCalls } from './shared-calls.ts';
+import type { Homes, OwnRequest } from './replicas.ts';
+import { SharedCalls } from './shared-calls.ts';
 import { Standing } from './standing.ts';
 import type { UpstreamStatus } from './state.ts';
 import type { Transport } from './transport.ts';
@@ -24,6 +25,8 @@ export interface SupervisorOptions extends Omit<LinkOptions, 'transport'> {
   /** `user` is absent on the shared connection. */
   readonly transport: (sse: boolean, user?: () => Principal) => Transport;
   readonly ownEvents: PoolEvents;
+  /** Where connections of single users are that other replicas have; absent: this process is alone. */
+  readonly homes?: Homes | undefined;
 }
 
 /** One upstream: its shared link, the connections that belong to single users, and the bounds of its calls. */
@@ -34,6 +37,7 @@ export class Supervisor {
   readonly #lane: Lane;
   readonly #ongoing = new Ongoing();
   readonly #pool: Pool;
+  readonly #own: OwnCalls;
   /** Where users sign in by themselves: then the shared link is not started. */
   readonly #standing: Standing | undefined;
   readonly #watches = new Map<string, OwnWatch>();
@@ -55,6 +59,7 @@ export class Supervisor {
       sse: () => this.#link.sse,
       events: options.ownEvents,
     });
+    this.#own = new OwnCalls({ settings, pool: this.#pool, standing: this.#standing, homes: options.homes });
   }
 
   /** Starts the shared connection; where there is none, or it waits to be needed, nothing is to be waited for. */
@@ -105,9 +110,12 @@ export class Supervisor {
 
   /** What holds for requests of this party: where users sign in by themselves, on a connection of theirs, opened first. */
   async termsFor(party: Party | undefined): Promise<Terms | undefined> {
-    return this.#standing === undefined || party === undefined
-      ? this.terms
-      : this.#pool.useAny(party, ({ terms }) => Promise.resolve(terms));
+    if (this.#standing === undefined || party === undefined) {
+      return this.terms;
+    }
+    const about = { method: undefined, params: undefined, options: undefined };
+    // Said by `onOwn`, here or on another replica of this gateway.
+    return (await this.#own.request({ ...about, party, any: true })) as unknown as Terms;
   }
 
   /** True while the first attempt has not ended: what this upstream can do is unknown. */
@@ -176,8 +184,12 @@ export class Supervisor {
         return this.#shared.request(method, params, { ...options, onQuestion: undefined });
       }
     }
-    const work = (connection: Connection) => ask(connection, method, params, options);
-    return twice(() => this.#pool.use(party, work), options.repeatable);
+    return this.#own.request({ method, params, options, party, any: false });
+  }
+
+  /** What another replica asks for on the connection of a user or session, which is this one's. */
+  onOwn(request: OwnRequest): Promise<JsonObject> {
+    return this.#own.here(request);
   }
 
   /**
@@ -191,8 +203,7 @@ export class Supervisor {
     party?: Party,
   ): Promise<JsonObject> {
     if (party !== undefined && this.own) {
-      const work = (connection: Connection) => ask(connection, method, params, options);
-      return twice(() => this.#pool.useAny(party, work));
+      return this.#own.request({ method, params, options, party, any: true });
     }
     if (this.#standing !== undefined) {
       const logged = 'a request as nobody to a server for single users';
@@ -281,20 +292,5 @@ export class Supervisor {
     await Promise.all([this.#link.close(graceMs), this.#pool.close(graceMs)]);
     this.#standing?.end('off');
     await this.#options.credentials.close();
-  }
-}
-
-/**
- * Refused before it acted, because its session had ended: once more, on a new one (case C-039). `repeatable`: also where
- * the connection was lost.
- */
-async function twice<T>(attempt: () => Promise<T>, repeatable = false): Promise<T> {
-  try {
-    return await attempt();
-  } catch (thrown) {
-    if (isRefusedSession(thrown) || (repeatable && isLost(thrown))) {
-      return attempt();
-    }
-    throw thrown;
   }
 }

@@ -15,6 +15,21 @@ export interface TokenWanted {
   readonly ask: () => Promise<IssuedToken>;
 }
 
+/** A token as other replicas of this gateway may use it as well. Times in ms since the epoch. */
+export interface SharedToken {
+  readonly text: string;
+  readonly gotAt: number;
+  readonly endsAt: number;
+}
+
+/** Tokens of one upstream that the replicas of a gateway have in common. Nothing here ever fails: there is one or there is none. */
+export interface SharedTokens {
+  get(key: string): Promise<SharedToken | undefined>;
+  put(key: string, token: SharedToken): void;
+  /** This one is not accepted any more. */
+  forget(key: string, token: SharedToken): void;
+}
+
 /** Tokens kept at once for one upstream; the one that was not used longest goes first. */
 const MOST_TOKENS = 1_000;
 /** A token is renewed before its end: this long, or a tenth of its life where that is less. */
@@ -50,6 +65,8 @@ interface Entry {
   readonly held?: Held | undefined;
   readonly failure?: Failure | undefined;
   readonly refusedAt?: number | undefined;
+  /** The one that was refused then: another replica may have it still. */
+  readonly refused?: string | undefined;
   /** Ends the masking of what this entry knows. */
   readonly unmask: () => void;
 }
@@ -66,9 +83,11 @@ export class TokenCache {
   });
   readonly #flights = new Map<string, Promise<Held>>();
   readonly #now: () => number;
+  readonly #shared: SharedTokens | undefined;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, shared?: SharedTokens) {
     this.#now = now;
+    this.#shared = shared;
   }
 
   /** Rejects with the GatewayError of `ask`, or with the one it had shortly before. */
@@ -106,7 +125,8 @@ export class TokenCache {
     if (young && (held.afterRefusal || status === 403)) {
       return false;
     }
-    this.#put(key, { refusedAt: now }, [text]);
+    this.#put(key, { refusedAt: now, refused: text }, [text]);
+    this.#shared?.forget(key, held);
     return true;
   }
 
@@ -126,31 +146,50 @@ export class TokenCache {
     const askedAt = this.#now();
     const unmask = subject === undefined ? () => {} : keepCredential(subject);
     try {
-      const { text, lifetimeMs = UNSTATED_MS } = await ask();
-      const lifetime = Math.min(lifetimeMs, LONGEST_MS);
-      const endsAt = Math.min(askedAt + lifetime, until ?? Number.POSITIVE_INFINITY);
+      const found = await this.#foundShared(key);
+      const { text, gotAt, endsAt } = found ?? (await this.#issued(ask, askedAt, until));
       const before = this.#entries.peek(key);
       const held = {
         text,
-        gotAt: this.#now(),
+        gotAt,
         endsAt,
-        renewAt: endsAt - Math.min(EARLY_MS, (endsAt - askedAt) / 10),
+        renewAt: renewalOf({ gotAt: found?.gotAt ?? askedAt, endsAt }),
         afterRefusal: before?.refusedAt !== undefined,
       };
+      if (found === undefined) {
+        this.#shared?.put(key, held);
+      }
       // The old one may still be on its way, and come back in what an upstream says.
       this.#put(key, { held }, [text, before?.held?.text, subject]);
       return held;
     } catch (thrown) {
-      const { held, refusedAt, failure } = this.#entries.peek(key) ?? {};
+      const { held, refusedAt, refused, failure } = this.#entries.peek(key) ?? {};
       const error = thrown instanceof GatewayError ? thrown : new GatewayError('INTERNAL', { cause: thrown });
       const count = (failure?.count ?? 0) + 1;
       const rest = backoff(count - 1, FIRST_REST_MS, LONGEST_REST_MS);
       const failed = { error, count, subject, until: this.#now() + rest };
-      this.#put(key, { held, refusedAt, failure: failed }, [held?.text, subject]);
+      this.#put(key, { held, refusedAt, refused, failure: failed }, [held?.text, subject]);
       throw error;
     } finally {
       unmask();
     }
+  }
+
+  /** One that another replica has got, unless it is the one that was refused here, or has to be renewed anyway. */
+  async #foundShared(key: string): Promise<SharedToken | undefined> {
+    const found = await this.#shared?.get(key);
+    const usable = found !== undefined && this.#now() < renewalOf(found);
+    return usable && found.text !== this.#entries.peek(key)?.refused ? found : undefined;
+  }
+
+  async #issued(
+    ask: TokenWanted['ask'],
+    askedAt: number,
+    until = Number.POSITIVE_INFINITY,
+  ): Promise<SharedToken> {
+    const { text, lifetimeMs = UNSTATED_MS } = await ask();
+    const endsAt = Math.min(askedAt + Math.min(lifetimeMs, LONGEST_MS), until);
+    return { text, gotAt: this.#now(), endsAt };
   }
 
   #put(key: string, entry: Omit<Entry, 'unmask'>, secrets: readonly (string | undefined)[]): void {
@@ -163,6 +202,10 @@ export class TokenCache {
     const left = entry.held === undefined ? MEMORY_MS : Math.max(entry.held.endsAt - this.#now(), 1);
     this.#entries.set(key, { ...entry, unmask: end }, { ttl: left });
   }
+}
+
+function renewalOf({ gotAt, endsAt }: Omit<SharedToken, 'text'>): number {
+  return endsAt - Math.min(EARLY_MS, (endsAt - gotAt) / 10);
 }
 
 /** A token that still holds does, also when no newer one can be had. */

@@ -14,11 +14,20 @@ export function salient(item: Item): Item {
   return without(item, 'icons', '_meta');
 }
 
+/** Items never change, and most are asked about again and again. */
+const digests = new WeakMap<Item, string>();
+
 /** `sha256-` and 64 hex digits, of the salient parts; the order of keys does not count (case C-097). */
 export function digestOf(item: Item): string {
-  return `sha256-${createHash('sha256')
+  const known = digests.get(item);
+  if (known !== undefined) {
+    return known;
+  }
+  const digest = createHash('sha256')
     .update(canonical(salient(item)))
-    .digest('hex')}`;
+    .digest('hex');
+  digests.set(item, `sha256-${digest}`);
+  return `sha256-${digest}`;
 }
 
 /** JSON with the keys of every object in order. Items are bounded in depth before they get here. */

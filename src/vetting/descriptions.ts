@@ -13,6 +13,8 @@ const MONTHS =
 /** What is said for now only. A plain date is none: examples hold dates. */
 const TEMPORARY = book(
   'not ~0 yet ~1 implemented|supported|available|working|complete|ready|stable|released',
+  'not ~0 implemented|supported|available|working|complete|ready|stable|released ~0 yet',
+  'currently ~0 only ~1 works|supports|available|supported|for',
   "isn't|aren't|unsupported|unavailable|unimplemented|missing|broken|disabled ~2 yet|currently|temporarily",
   'coming ~0 soon',
   'temporarily|currently ~1 disabled|unavailable|broken|down|unsupported|limited',

@@ -65,6 +65,12 @@ export const FINDINGS = {
     says: 'A schema is of a dialect other than 2020-12, 2019-09 and draft-07: the tool is served, its arguments cannot be checked.',
     advice: `${ASK}: the specification asks for 2020-12.`,
   },
+  'schema.pattern-unchecked': {
+    severity: 'notice',
+    says: 'A pattern needs look-around or back-references, or is very long. Such a pattern can be made to run for hours, so arguments are not checked against it.',
+    advice:
+      'Nothing breaks. Ask the author of the server for a pattern without them, where the check matters.',
+  },
   'schema.accepts-anything': {
     severity: 'notice',
     says: 'A tool names no arguments and accepts any. A model that makes some up is not told.',
@@ -165,9 +171,15 @@ export const FINDINGS = {
   },
   'pin.unreadable': {
     severity: 'error',
-    says: 'The lock file is there and cannot be read: nobody knows what is approved.',
+    says: 'The lock file is there and cannot be read: nobody knows what is approved. With `pins.onChange: quarantine` nothing of what can be approved is served.',
     advice:
       'Take it back from version control; or delete it, read what the servers offer, and run `patchbay pin`.',
+  },
+  'pin.missing': {
+    severity: 'error',
+    says: 'The configuration asks for quarantine, and there is no lock file: nothing is approved, and nothing of what can be is served.',
+    advice:
+      'Read what the servers offer, then run `patchbay pin`; or take patchbay.lock.json back from version control.',
   },
 } as const satisfies Readonly<Record<string, FindingRow>>;
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, own } from '../base/json.ts';
 import type { Item } from '../protocol/model.ts';
 import { type PinnedKind, salient, same } from './definition.ts';
 import type { Effect } from './keyword-growth.ts';
@@ -25,8 +25,8 @@ export function growth(kind: PinnedKind, before: Item, after: Item): readonly Di
   const [old, now] = [salient(before), salient(after)];
   const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])];
   return keys
-    .filter((key) => !same(old[key], now[key]))
-    .flatMap((key) => (MEMBERS[kind][key] ?? otherMember)(old[key], now[key], `/${key}`));
+    .filter((key) => !same(own(old, key), own(now, key)))
+    .flatMap((key) => (own(MEMBERS[kind], key) ?? otherMember)(own(old, key), own(now, key), `/${key}`));
 }
 
 type Member = (before: unknown, after: unknown, place: string) => readonly Difference[];
@@ -108,17 +108,17 @@ function hints(before: unknown, after: unknown, place: string): readonly Differe
   const [old, now] = [asObject(before), asObject(after)];
   const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])];
   return keys
-    .filter((key) => !same(old[key], now[key]))
+    .filter((key) => !same(own(old, key), own(now, key)))
     .flatMap((key) => {
       const here = below(place, key);
       if (!Object.hasOwn(DEFAULTS, key)) {
-        return otherMember(old[key], now[key], here);
+        return otherMember(own(old, key), own(now, key), here);
       }
-      const [was, is] = [old[key] ?? DEFAULTS[key], now[key] ?? DEFAULTS[key]];
+      const [was, is] = [own(old, key) ?? DEFAULTS[key], own(now, key) ?? DEFAULTS[key]];
       if (was === is) {
         return grown(
           here,
-          `it is ${now[key] === undefined ? 'not stated any more' : 'stated now'}, as the same`,
+          `it is ${own(now, key) === undefined ? 'not stated any more' : 'stated now'}, as the same`,
         );
       }
       const promises = is !== DEFAULTS[key];
@@ -187,8 +187,8 @@ function argumentDifferences(
         ? broken(place, `${name} is required now`)
         : grown(place, `${name} is not required any more`)),
     ...keys
-      .filter((key) => !same(old[key], now[key]))
-      .flatMap((key) => otherMember(old[key], now[key], below(place, key))),
+      .filter((key) => !same(own(old, key), own(now, key)))
+      .flatMap((key) => otherMember(own(old, key), own(now, key), below(place, key))),
   ];
 }
 

@@ -3,13 +3,13 @@ import type { Item } from '../protocol/model.ts';
 import { finding, several, type VettingFinding } from './finding.ts';
 import { prefixOf, wordsOf } from './names.ts';
 
-const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
+export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
 type Hint = (typeof HINTS)[number];
 
 /** What one tool says of itself: missing and `false` are different answers. */
-type Hints = Readonly<Record<Hint, boolean | 'missing'>>;
+export type Hints = Readonly<Record<Hint, boolean | 'missing'>>;
 
-function hintsOf(tool: Item): Hints {
+export function hintsOf(tool: Item): Hints {
   const stated = objectAt(tool, 'annotations') ?? {};
   const value = (hint: Hint) => {
     const given = stated[hint];

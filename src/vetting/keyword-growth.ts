@@ -1,3 +1,4 @@
+import { own } from '../base/json.ts';
 import { canonical } from './definition.ts';
 
 /**
@@ -28,7 +29,7 @@ export const BOUNDS: Readonly<
 };
 
 export function boundEffect(key: string, before: unknown, after: unknown): Effect {
-  const way = BOUNDS[key];
+  const way = own(BOUNDS, key);
   if (way === 'flag') {
     return after === true ? 'narrower' : 'wider';
   }

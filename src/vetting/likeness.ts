@@ -23,10 +23,10 @@ const MANY = 4;
 
 /**
  * Tools of different servers that describe themselves alike: a collision that namespaces do not solve. Candidates share a
- * band of minimum hashes, so the time grows with the number of tools and not with its square.
+ * band of minimum hashes, so the time grows with the number of tools and not with its square. In pieces of one tool.
  */
-export function likenessFindings(offers: readonly Offered[]): readonly VettingFinding[] {
-  const pairs = alikeIn(offers.flatMap(describedIn));
+export function* likening(offers: readonly Offered[]): Generator<undefined, readonly VettingFinding[]> {
+  const pairs = yield* alikeIn(offers);
   const byServers = new Map<string, (readonly [Described, Described])[]>();
   for (const pair of pairs) {
     const servers = JSON.stringify(pair.map(({ upstream }) => upstream));
@@ -39,33 +39,45 @@ export function likenessFindings(offers: readonly Offered[]): readonly VettingFi
   );
 }
 
-function describedIn({ upstream, lists }: Offered): readonly Described[] {
-  return (lists.tools ?? []).flatMap((tool: Item) => {
-    const { description } = tool;
-    const words =
-      typeof description === 'string' ? sentencesOf(description).filter((word) => word !== '.') : [];
-    return words.length < FEWEST_WORDS
-      ? []
-      : [{ upstream, name: String(tool['name']), words, shingles: shinglesOf(words) }];
-  });
+function describedBy(upstream: string, tool: Item): Described | undefined {
+  const { description } = tool;
+  const words =
+    typeof description === 'string' ? sentencesOf(description).filter((word) => word !== '.') : [];
+  return words.length < FEWEST_WORDS
+    ? undefined
+    : { upstream, name: String(tool['name']), words, shingles: shinglesOf(words) };
 }
 
 /** Each tool with the first one before it, of another server, that is described alike. */
-function alikeIn(tools: readonly Described[]): readonly (readonly [Described, Described])[] {
+function* alikeIn(
+  offers: readonly Offered[],
+): Generator<undefined, readonly (readonly [Described, Described])[]> {
   const buckets = new Map<string, Described[]>();
-  return tools.flatMap((tool) => {
-    let match: Described | undefined;
-    for (const band of bandsOf(tool)) {
-      const bucket = buckets.get(band) ?? [];
-      match ??= bucket.find((other) => other.upstream !== tool.upstream && isAlike(tool, other));
-      // One of each server is enough to find the next one by, and a crowd of one server must not keep others out.
-      if (bucket.length < MOST_COMPARED && !bucket.some((other) => other.upstream === tool.upstream)) {
-        bucket.push(tool);
-      }
-      buckets.set(band, bucket);
+  const pairs: (readonly [Described, Described])[] = [];
+  for (const { upstream, lists } of offers) {
+    for (const item of lists.tools ?? []) {
+      yield;
+      const tool = describedBy(upstream, item);
+      const match = tool && matchOf(tool, buckets);
+      pairs.push(...(tool === undefined || match === undefined ? [] : [[match, tool] as const]));
     }
-    return match === undefined ? [] : [[match, tool] as const];
-  });
+  }
+  return pairs;
+}
+
+/** The first of another server in one of its buckets; it is put into them. */
+function matchOf(tool: Described, buckets: Map<string, Described[]>): Described | undefined {
+  let match: Described | undefined;
+  for (const band of bandsOf(tool)) {
+    const bucket = buckets.get(band) ?? [];
+    match ??= bucket.find((other) => other.upstream !== tool.upstream && isAlike(tool, other));
+    // One of each server is enough to find the next one by, and a crowd of one server must not keep others out.
+    if (bucket.length < MOST_COMPARED && !bucket.some((other) => other.upstream === tool.upstream)) {
+      bucket.push(tool);
+    }
+    buckets.set(band, bucket);
+  }
+  return match;
 }
 
 function isAlike(one: Described, other: Described): boolean {

@@ -1,42 +1,119 @@
-import { KIND_FACTS } from '../protocol/model.ts';
+import { type Item, KIND_FACTS } from '../protocol/model.ts';
 import { descriptionFindings, LONGEST_TEXT } from './descriptions.ts';
 import { finding, type Offered, type VettingFinding } from './finding.ts';
 import { hintFindings } from './hints.ts';
-import { likenessFindings } from './likeness.ts';
+import { likening } from './likeness.ts';
 import { type Foreign, mannerFindings } from './manner.ts';
 import { nameFindings } from './names.ts';
 import { schemaFindings } from './schema-rules.ts';
 import { textsOf } from './texts.ts';
 
 const KINDS_OF_TEXT = ['tools', 'prompts', 'templates'] as const;
+type KindOfText = (typeof KINDS_OF_TEXT)[number];
+
+/** Which servers have a tool of a name, in lower case. */
+type Owners = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * Everything odd in what these servers say of themselves, by server in the order given. Pure, in time that grows with the
  * length of what they say. Findings have stable ids and reasons: the same offers lead to the same findings.
  */
 export function lint(offers: readonly Offered[]): readonly VettingFinding[] {
+  const run = linting(offers, new Judged());
+  let step = run.next();
+  while (step.done !== true) {
+    step = run.next();
+  }
+  return step.value;
+}
+
+/** What was found about single items by one run, for the next one: most of them say the same then. */
+export class Judged {
+  #found = new WeakMap<Item, ItemFindings>();
+  #names = '';
+
+  /** Texts are judged by whose tools they name: where there are others now, all are judged anew. */
+  among(owners: Owners): void {
+    const names = JSON.stringify([...owners].map(([name, servers]) => [name, [...servers]]));
+    if (names !== this.#names) {
+      this.#names = names;
+      this.#found = new WeakMap();
+    }
+  }
+
+  /** Equal items of two servers may be one object. */
+  of(upstream: string, item: Item): ItemFindings | undefined {
+    const known = this.#found.get(item);
+    return known?.upstream === upstream ? known : undefined;
+  }
+
+  keep(item: Item, found: ItemFindings): ItemFindings {
+    this.#found.set(item, found);
+    return found;
+  }
+}
+
+/** What was found about one item, by what was looked at. */
+interface ItemFindings {
+  readonly upstream: string;
+  readonly schemas: readonly VettingFinding[];
+  readonly description: readonly VettingFinding[];
+  readonly manner: readonly VettingFinding[];
+}
+
+/** The same as {@link lint}, in pieces of less than a millisecond for items of an ordinary size. */
+export function* linting(
+  offers: readonly Offered[],
+  judged: Judged,
+): Generator<undefined, readonly VettingFinding[]> {
   const owners = ownersOf(offers);
-  const alike = likenessFindings(offers);
-  return offers.flatMap((offered) => [
-    ...lintOne(offered, foreignTo(offered.upstream, owners)),
-    ...alike.filter(({ upstream }) => upstream === offered.upstream),
+  judged.among(owners);
+  const found: VettingFinding[][] = [];
+  for (const offered of offers) {
+    found.push(yield* lintingOne(offered, foreignTo(offered.upstream, owners), judged));
+  }
+  const alike = yield* likening(offers);
+  return offers.flatMap(({ upstream }, at) => [
+    ...(found[at] ?? []),
+    ...alike.filter((each) => each.upstream === upstream),
   ]);
 }
 
-function lintOne({ upstream, instructions, lists }: Offered, foreign: Foreign): readonly VettingFinding[] {
+function* lintingOne(
+  { upstream, instructions, lists }: Offered,
+  foreign: Foreign,
+  judged: Judged,
+): Generator<undefined, VettingFinding[]> {
   const tools = lists.tools ?? [];
-  return [
+  const found = [
     ...instructionFindings(upstream, instructions, foreign),
     ...hintFindings(upstream, tools),
     ...nameFindings(upstream, tools),
-    ...schemaFindings(upstream, tools),
-    ...KINDS_OF_TEXT.flatMap((kind) => descriptionFindings(upstream, kind, lists[kind] ?? [])),
-    ...KINDS_OF_TEXT.flatMap((kind) =>
-      (lists[kind] ?? []).flatMap((item) =>
-        mannerFindings({ upstream, kind, item: String(item[KIND_FACTS[kind].key]) }, textsOf(item), foreign),
-      ),
-    ),
   ];
+  const items: ItemFindings[] = [];
+  for (const kind of KINDS_OF_TEXT) {
+    for (const item of lists[kind] ?? []) {
+      yield;
+      const known = judged.of(upstream, item);
+      items.push(known ?? judged.keep(item, itemFindings(upstream, kind, item, foreign)));
+    }
+  }
+  return [
+    ...found,
+    ...items.flatMap(({ schemas }) => schemas),
+    ...items.flatMap(({ description }) => description),
+    ...items.flatMap(({ manner }) => manner),
+  ];
+}
+
+function itemFindings(upstream: string, kind: KindOfText, item: Item, foreign: Foreign): ItemFindings {
+  const about = { upstream, kind, item: String(item[KIND_FACTS[kind].key]) };
+  return {
+    upstream,
+    schemas: kind === 'tools' ? schemaFindings(upstream, [item]) : [],
+    description: descriptionFindings(upstream, kind, [item]),
+    manner: mannerFindings(about, textsOf(item), foreign),
+  };
 }
 
 function instructionFindings(
@@ -57,8 +134,8 @@ function instructionFindings(
   ];
 }
 
-/** Which servers have a tool of this name, in lower case. Names of one plain word are words of any text. */
-function ownersOf(offers: readonly Offered[]): ReadonlyMap<string, ReadonlySet<string>> {
+/** Names of one plain word are words of any text. */
+function ownersOf(offers: readonly Offered[]): Owners {
   const owners = new Map<string, Set<string>>();
   for (const { upstream, lists } of offers) {
     for (const tool of lists.tools ?? []) {
@@ -72,7 +149,7 @@ function ownersOf(offers: readonly Offered[]): ReadonlyMap<string, ReadonlySet<s
   return owners;
 }
 
-function foreignTo(upstream: string, owners: ReadonlyMap<string, ReadonlySet<string>>): Foreign {
+function foreignTo(upstream: string, owners: Owners): Foreign {
   return (words) =>
     words.filter((word) => {
       const known = owners.get(word);

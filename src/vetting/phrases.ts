@@ -7,7 +7,11 @@ interface Step {
   /** Most other words between the step before and this one. */
   readonly within: number;
 }
-type Phrase = readonly Step[];
+interface Phrase {
+  readonly steps: readonly Step[];
+  /** Words that turn it into its opposite where they stand shortly before it: "do not go on without telling". */
+  readonly unless: ReadonlySet<string>;
+}
 
 /** Where one sentence ends and the next begins: no phrase reaches over it. */
 const END = '.';
@@ -48,7 +52,7 @@ export type Book = ReadonlyMap<string, readonly Phrase[]>;
 export function book(...texts: readonly string[]): Book {
   const phrases = new Map<string, Phrase[]>();
   for (const phrase of texts.map(phraseOf)) {
-    for (const word of phrase[0]?.words ?? []) {
+    for (const word of phrase.steps[0]?.words ?? []) {
       const known = phrases.get(word) ?? [];
       known.push(phrase);
       phrases.set(word, known);
@@ -57,27 +61,33 @@ export function book(...texts: readonly string[]): Book {
   return phrases;
 }
 
-/** Reads `not! ~4 tell|inform ~4 user|users`: steps with blanks between, words with `|`, `~n` how far away. */
+/**
+ * Reads `not! ~4 tell|inform ~4 user|users`: steps with blanks between, words with `|`, `~n` how far away. `-not!` at the
+ * start: not where that is said shortly before.
+ */
 function phraseOf(text: string): Phrase {
   const steps: Step[] = [];
+  let unless: ReadonlySet<string> = new Set();
   let within = 0;
   for (const part of text.split(' ')) {
-    if (part.startsWith('~')) {
+    if (part.startsWith('-')) {
+      unless = new Set(part.slice(1).split('|'));
+    } else if (part.startsWith('~')) {
       within = Number(part.slice(1));
     } else {
       steps.push({ words: new Set(part.split('|')), within });
       within = 0;
     }
   }
-  return steps;
+  return { steps, unless };
 }
 
 /** The words of the first place where one of the phrases is said; undefined where none is. */
 export function saidIn(words: readonly string[], phrases: Book): string | undefined {
   for (const [from, word] of words.entries()) {
-    for (const [, ...rest] of phrases.get(word) ?? []) {
-      const to = endOf(words, from, rest);
-      if (to !== undefined) {
+    for (const { steps, unless } of phrases.get(word) ?? []) {
+      const to = endOf(words, from, steps.slice(1));
+      if (to !== undefined && !isTurned(words, from, unless)) {
         return words
           .slice(from, to + 1)
           .join(' ')
@@ -88,8 +98,20 @@ export function saidIn(words: readonly string[], phrases: Book): string | undefi
   return undefined;
 }
 
+/** So far before a phrase, in words, a negation still belongs to it. */
+const REACH = 10;
+
+function isTurned(words: readonly string[], from: number, unless: ReadonlySet<string>): boolean {
+  for (let at = from - 1; unless.size > 0 && at >= Math.max(0, from - REACH) && words[at] !== END; at -= 1) {
+    if (unless.has(words[at] ?? '')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /** Where the last step is, if the others follow this one. The first find of a step is taken: gaps are small. */
-function endOf(words: readonly string[], from: number, steps: Phrase): number | undefined {
+function endOf(words: readonly string[], from: number, steps: readonly Step[]): number | undefined {
   let place = from;
   for (const { words: wanted, within } of steps) {
     const end = Math.min(words.length - 1, place + 1 + within);

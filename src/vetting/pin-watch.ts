@@ -1,19 +1,23 @@
 import type { Log } from '../base/log.ts';
 import type { UpstreamPart } from '../catalog/part.ts';
-import type { Swap } from '../catalog/snapshot.ts';
 import type { VettingFinding } from './finding.ts';
 import type { LockState } from './lock.ts';
+import { findingName, logFindings } from './log-findings.ts';
 import { asSaid } from './offered.ts';
 import { lockFindings } from './pins.ts';
+import type { OnChange } from './quarantine.ts';
 
 export interface PinWatchOptions {
   readonly lock: LockState;
-  readonly onChange: () => 'allow' | 'warn';
+  readonly onChange: () => OnChange;
   readonly log: Log;
 }
 
 /** Parts of one catalog; another catalog has another one. */
 type Parts = ReadonlyMap<string, UpstreamPart>;
+
+/** Differences in lists of single users that were logged already; beyond, they are the same ones or nobody reads them. */
+const MOST_OWN = 1_000;
 
 /** Watches a running gateway for what differs from what is approved. Each difference is logged once. */
 export class PinWatch {
@@ -22,49 +26,62 @@ export class PinWatch {
   /** By part: one that is the same object says the same. */
   #judged = new WeakMap<UpstreamPart, readonly VettingFinding[]>();
   #logged: ReadonlySet<string> = new Set();
+  readonly #loggedOwn = new Set<string>();
 
   constructor(options: PinWatchOptions) {
     this.#options = options;
     this.#lock = options.lock;
   }
 
-  /** Another lock file, and whatever else `change` brings, hold from here on. */
-  renewed<T>(lock: LockState, change: () => T, store: { readonly current: { readonly parts: Parts } }): T {
+  get lock(): LockState {
+    return this.#lock;
+  }
+
+  /** Another lock file holds from here on. */
+  renew(lock: LockState): void {
     this.#lock = lock;
     this.#judged = new WeakMap();
-    const changed = change();
-    this.#review(store.current.parts);
-    return changed;
+    this.#loggedOwn.clear();
   }
 
-  /** One catalog is in the place of another. What is one user's own is not pinned. */
-  swapped({ after, owner }: Pick<Swap, 'after' | 'owner'>): void {
-    if (owner === undefined) {
-      this.#review(after.parts);
-    }
-  }
-
-  /** How these differ from what is approved; nothing where nothing was ever pinned, or any difference is allowed. */
+  /** How these differ from what is approved; nothing where any difference is allowed. */
   findings(parts: Parts): readonly VettingFinding[] {
-    if (this.#lock === undefined || this.#options.onChange() === 'allow') {
+    const onChange = this.#options.onChange();
+    if (onChange === 'allow') {
       return [];
     }
-    return 'fault' in this.#lock
-      ? lockFindings(this.#lock, [])
+    return this.#lock === undefined || 'fault' in this.#lock
+      ? lockFindings(this.#lock, [], onChange)
       : [...parts.values()].flatMap((part) => this.#findingsOf(part));
   }
 
   /** Logs what is new since the last time. A difference that went and comes again is new. */
-  #review(parts: Parts): void {
-    const findings = this.findings(parts);
-    const names = new Map(findings.map((each) => [nameOf(each), each]));
-    for (const [name, { upstream, kind, id, item, reason, severity }] of names) {
-      if (!this.#logged.has(name)) {
-        const level = severity === 'notice' ? 'info' : severity === 'error' ? 'error' : 'warn';
-        this.#options.log[level]({ upstream, kind, finding: id, item, reason }, 'finding');
+  review(parts: Parts): void {
+    const names = new Map(this.findings(parts).map((each) => [findingName(each), each]));
+    const news = [...names].filter(([name]) => !this.#logged.has(name)).map(([, each]) => each);
+    logFindings(this.#options.log, news, 'info');
+    this.#logged = new Set(names.keys());
+  }
+
+  /** The same for the lists of one user, each difference once for all users. Servers of which nothing is approved say nothing. */
+  reviewOwn(parts: Parts): void {
+    const lock = this.#lock;
+    if (this.#options.onChange() === 'allow' || lock === undefined || 'fault' in lock) {
+      return;
+    }
+    for (const part of parts.values()) {
+      const found = lock.lock.has(part.upstream) ? this.#findingsOf(part) : [];
+      const news = found.filter(({ id }) => id !== 'pin.removed' && id !== 'pin.renamed');
+      const unlogged = news.filter(
+        (each) => !this.#loggedOwn.has(findingName(each)) && !this.#logged.has(findingName(each)),
+      );
+      if (unlogged.length > 0 && this.#loggedOwn.size < MOST_OWN) {
+        for (const each of unlogged) {
+          this.#loggedOwn.add(findingName(each));
+        }
+        logFindings(this.#options.log, unlogged, 'info');
       }
     }
-    this.#logged = new Set(names.keys());
   }
 
   #findingsOf(part: UpstreamPart): readonly VettingFinding[] {
@@ -72,8 +89,4 @@ export class PinWatch {
     this.#judged.set(part, findings);
     return findings;
   }
-}
-
-function nameOf({ upstream, kind, id, item, reason }: VettingFinding): string {
-  return JSON.stringify([upstream, kind, id, item, reason]);
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, own } from '../base/json.ts';
 import { canonical, same } from './definition.ts';
 import { BOUNDS, boundEffect, type Effect, enumEffect, typeEffect } from './keyword-growth.ts';
 import { below } from './schemas.ts';
@@ -29,7 +29,7 @@ export function schemaChanges(
   }
   const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])];
   return keys
-    .filter((key) => !same(old[key], now[key]))
+    .filter((key) => !same(own(old, key), own(now, key)))
     .flatMap((key) => keywordChanges(key, old, now, { place: below(place, key), depth }));
 }
 
@@ -76,7 +76,7 @@ function keywordChanges(
   now: JsonObject,
   where: Where,
 ): readonly SchemaChange[] {
-  const [before, after] = [old[key], now[key]];
+  const [before, after] = [own(old, key), own(now, key)];
   const change = (effect: Effect, says: string): readonly SchemaChange[] => [
     { place: where.place, effect, says },
   ];

@@ -1,6 +1,8 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, own } from '../base/json.ts';
 import type { Item } from '../protocol/model.ts';
+import { dialectOf } from './dialect.ts';
 import { type About, finding, quoted, type VettingFinding } from './finding.ts';
+import { isBeyondLinear } from './linear-pattern.ts';
 import { at, below, LIST_OF_SCHEMAS, ONE_SCHEMA, SCHEMAS_BY_NAME, schemasIn } from './schemas.ts';
 
 /** One of a kind is enough for one schema: a generator that errs once errs everywhere. */
@@ -20,9 +22,8 @@ export function schemaFindings(upstream: string, tools: readonly Item[]): readon
 }
 
 function oneSchema(about: About & { readonly place: string }, schema: JsonObject): readonly VettingFinding[] {
-  const { $schema: dialect } = schema;
-  if (typeof dialect === 'string' && !isSupported(dialect)) {
-    const reason = `Its $schema is ${quoted(dialect)}.`;
+  if (dialectOf(schema) === undefined) {
+    const reason = `Its $schema is ${quoted(String(schema['$schema']))}.`;
     return [finding('schema.dialect', { ...about, place: `${about.place}/$schema` }, reason)];
   }
   const found: VettingFinding[] = [];
@@ -33,27 +34,21 @@ function oneSchema(about: About & { readonly place: string }, schema: JsonObject
     if (wrong !== undefined) {
       found.push(finding('schema.invalid', { ...here, place: below(here.place, wrong.key) }, wrong.reason));
     }
+    const { pattern } = part;
+    if (typeof pattern === 'string' && isPattern(pattern) && isBeyondLinear(pattern)) {
+      const reason = `Its pattern is ${quoted(pattern)}.`;
+      found.push(finding('schema.pattern-unchecked', { ...here, place: `${here.place}/pattern` }, reason));
+    }
     const lost = danglingIn(part, schema, anchors);
     if (lost !== undefined) {
       const reason = `It refers to ${quoted(lost)}, which is not there.`;
       found.push(finding('schema.broken-reference', { ...here, place: `${here.place}/$ref` }, reason));
     }
-    if (found.length === MOST_PER_SCHEMA) {
+    if (found.length >= MOST_PER_SCHEMA) {
       break;
     }
   }
   return found;
-}
-
-const DIALECTS: ReadonlySet<string> = new Set([
-  'json-schema.org/draft/2020-12/schema',
-  'json-schema.org/draft/2019-09/schema',
-  'json-schema.org/draft-07/schema',
-]);
-
-/** Whether the arguments of a schema that names this dialect can be checked (design, Settled questions). */
-function isSupported(dialect: string): boolean {
-  return DIALECTS.has(dialect.replace(/^https?:\/\//, '').replace(/#$/, ''));
 }
 
 const TYPES: ReadonlySet<unknown> = new Set([
@@ -112,7 +107,7 @@ function mistakeIn(schema: JsonObject): { readonly key: string; readonly reason:
 }
 
 function expectationOf(key: string, value: unknown): string | undefined {
-  const [fits, says] = MUST_BE[key] ?? [];
+  const [fits, says] = own(MUST_BE, key) ?? [];
   if (fits !== undefined) {
     return fits(value) ? undefined : says;
   }

@@ -53,7 +53,8 @@ export function* schemasIn(root: unknown): Generator<SubSchema> {
   }
 }
 
-function childrenOf(
+/** The schemas right in one, in document order, and whatever stands in the place of one. */
+export function childrenOf(
   schema: JsonObject,
   place: string,
 ): { readonly value: unknown; readonly place: string }[] {

@@ -7,12 +7,12 @@ import { stringAt, toolDefinitions } from './tools.ts';
  * The server behind every target: it must never be what a run waits for, so it has no SDK, keeps its lists as text, and
  * passes the text of an echo through without decoding it.
  *
- *     node echo-server.ts --port 4000 --tools 20    every path is one server
- *     node echo-server.ts --tools 20                over stdin and stdout
+ *     node echo-server.ts --port 4000 --tools 20 [--page 10]    every path is one server
+ *     node echo-server.ts --tools 20                            over stdin and stdout
  */
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-const LEGACY = '2025-11-25';
+const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 const MODERN = '2026-07-28';
 const INFO = '{"name":"bench","version":"1.0.0"}';
 const COMPLETE = '"resultType":"complete",';
@@ -26,8 +26,22 @@ interface Answer {
 const NOTHING: Answer = { status: 202, parts: [] };
 const MARK = '"text":"';
 
-function serverOf(tools: number): (raw: Buffer) => Answer {
-  const list = JSON.stringify(toolDefinitions(tools));
+/** The members that a page of the list consists of, by its cursor: that is where it begins. */
+function pagesOf(tools: number, size: number): ReadonlyMap<string, string> {
+  const all = toolDefinitions(tools);
+  const pages = new Map<string, string>();
+  for (let from = 0; from < tools; from += size) {
+    const next = from + size < tools ? `"nextCursor":"${from + size}",` : '';
+    pages.set(
+      from === 0 ? '' : String(from),
+      `${next}"tools":${JSON.stringify(all.slice(from, from + size))}`,
+    );
+  }
+  return pages;
+}
+
+function serverOf(tools: number, page: number): (raw: Buffer) => Answer {
+  const pages = pagesOf(tools, page === 0 ? tools : page);
   const result = (id: unknown, ...text: readonly (string | Buffer)[]): Answer => ({
     status: 200,
     parts: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{`, ...text, '}}'],
@@ -52,13 +66,16 @@ function serverOf(tools: number): (raw: Buffer) => Answer {
       case 'tools/call':
         return result(id, complete, '"content":[{"type":"text","text":"', text ?? '', '"}]');
       case 'tools/list':
-        return result(id, modern ? CACHE : '', `"tools":${list}`);
+        return result(id, modern ? CACHE : '', pages.get(stringAt(params, 'cursor') ?? '') ?? '"tools":[]');
       case 'initialize':
-        return result(id, `"protocolVersion":"${LEGACY}","capabilities":{"tools":{}},"serverInfo":${INFO}`);
+        return result(
+          id,
+          `"protocolVersion":"${agreed(params)}","capabilities":{"tools":{}},"serverInfo":${INFO}`,
+        );
       case 'server/discover':
         return result(
           id,
-          `${CACHE}"supportedVersions":["${MODERN}","${LEGACY}"],"capabilities":{"tools":{}},`,
+          `${CACHE}"supportedVersions":${JSON.stringify([MODERN, ...LEGACY])},"capabilities":{"tools":{}},`,
           `"_meta":{"io.modelcontextprotocol/serverInfo":${INFO}}`,
         );
       case 'ping':
@@ -72,6 +89,11 @@ function serverOf(tools: number): (raw: Buffer) => Answer {
         };
     }
   };
+}
+
+function agreed(params: unknown): string {
+  const wanted = stringAt(params, 'protocolVersion') ?? '';
+  return LEGACY.includes(wanted) ? wanted : (LEGACY[0] ?? '');
 }
 
 /** Index of the quote that ends a JSON string whose content begins at `from`. */
@@ -88,8 +110,7 @@ function endOfString(raw: Buffer, from: number): number {
   return -1;
 }
 
-function overHttp(port: number, tools: number): void {
-  const answer = serverOf(tools);
+function overHttp(port: number, answer: (raw: Buffer) => Answer): void {
   const server = createServer((request, response) => {
     if (request.method !== 'POST') {
       response.writeHead(405, { allow: 'POST' }).end();
@@ -111,8 +132,7 @@ function overHttp(port: number, tools: number): void {
   server.listen(port, '127.0.0.1', () => process.stdout.write('ready\n'));
 }
 
-function overStdio(tools: number): void {
-  const answer = serverOf(tools);
+function overStdio(answer: (raw: Buffer) => Answer): void {
   createInterface({ input: process.stdin }).on('line', (line) => {
     const { parts } = answer(Buffer.from(line));
     if (parts.length > 0) {
@@ -122,10 +142,15 @@ function overStdio(tools: number): void {
 }
 
 const { values } = parseArgs({
-  options: { port: { type: 'string' }, tools: { type: 'string', default: '20' } },
+  options: {
+    port: { type: 'string' },
+    tools: { type: 'string', default: '20' },
+    page: { type: 'string', default: '0' },
+  },
 });
+const server = serverOf(Number(values.tools), Number(values.page));
 if (values.port === undefined) {
-  overStdio(Number(values.tools));
+  overStdio(server);
 } else {
-  overHttp(Number(values.port), Number(values.tools));
+  overHttp(Number(values.port), server);
 }

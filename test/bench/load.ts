@@ -1,22 +1,26 @@
-import { Pool } from 'undici';
-import { sampleText, stringAt } from './tools.ts';
+import { Client, type Headers, type Session } from './client.ts';
+import type { Era } from './target.ts';
+import { sampleText } from './tools.ts';
 import { machineBusy, usage } from './usage.ts';
 
 /**
  * `node load.ts JSON`: callers that each wait for their answer and call again. Every echo has to come back byte for byte
- * and every list has to be complete; anything else counts as an error. Prints {@link Measured} as JSON.
+ * and every list has to be complete; anything else counts as an error. Prints a line when the warm-up is over, and
+ * {@link Loaded} as JSON when all is.
  */
 export interface Load {
   readonly url: string;
-  readonly era: 'modern' | 'legacy';
-  /** A call of the echo tool with so many bytes, or the list that has to hold so many tools. */
-  readonly ask: { readonly call: string; readonly bytes: number } | { readonly list: number };
+  readonly era: Era;
+  /** A call with so many bytes in the place of `@`, or the list that has to hold so many tools. */
+  readonly ask:
+    | { readonly call: string; readonly arguments: object; readonly bytes: number }
+    | { readonly list: number };
   readonly callers: number;
   /** s */
   readonly warmUp: number;
   readonly duration: number;
   /** Sent with every request. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   /** Root of the processes that are measured. */
   readonly pid: number;
   /** What is not counted among them: see {@link usage}. */
@@ -25,7 +29,7 @@ export interface Load {
   readonly ours: readonly number[];
 }
 
-export interface Measured {
+export interface Loaded {
   readonly perSecond: number;
   /** ms */
   readonly p50: number;
@@ -41,192 +45,78 @@ export interface Measured {
   readonly others: number;
 }
 
-const MODERN = '2026-07-28';
-const LEGACY = '2025-11-25';
-const CLIENT = { name: 'bench', version: '1.0.0' };
-const ENVELOPE = JSON.stringify({
-  'io.modelcontextprotocol/protocolVersion': MODERN,
-  'io.modelcontextprotocol/clientInfo': CLIENT,
-  'io.modelcontextprotocol/clientCapabilities': {},
-});
 /** What some servers need a moment for after an error; a caller that spins would measure itself. */
 const AFTER_ERROR_MS = 20;
 const SESSIONS = 16;
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
+const SAMPLING_MS = 500;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function post(pool: Pool, path: string, headers: Record<string, string>, body: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let status = 0;
-    let answered: Answer['headers'] = {};
-    const done = (...more: readonly Buffer[]) =>
-      resolve({ status, headers: answered, text: Buffer.concat([...chunks, ...more]).toString() });
-    pool.dispatch(
-      { path, method: 'POST', headers, body },
-      {
-        onRequestStart() {},
-        onResponseStart(_controller, code, given) {
-          status = code;
-          answered = given;
-        },
-        onResponseData(_controller, chunk) {
-          chunks.push(chunk);
-        },
-        onResponseEnd: () => done(),
-        onResponseError: (_controller, thrown) => reject(thrown),
-      },
-    );
-  });
-}
-
-/** The JSON of an answer, which may have come as the one event of a stream. */
-function jsonOf({ headers, text }: Answer): string {
-  return String(headers['content-type']).startsWith('text/event-stream')
-    ? text.slice(text.indexOf('data:') + 5, text.indexOf('\n', text.indexOf('data:'))).trim()
-    : text;
-}
-
-class Client {
-  readonly #load: Load;
-  readonly #pool: Pool;
-  readonly #path: string;
-  readonly #common: Record<string, string>;
-  #id = 0;
-  /** An answer that differs from this one in its id alone is right too, and is not parsed again. */
-  #known = '';
-
-  constructor(load: Load) {
-    const url = new URL(load.url);
-    this.#load = load;
-    this.#path = url.pathname;
-    this.#pool = new Pool(url.origin, { connections: load.callers, headersTimeout: 60_000 });
-    this.#common = {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-      ...load.headers,
-    };
+/** What one caller does again and again. */
+function taskOf({ ask }: Load, client: Client): (session: Session) => Promise<void> {
+  if ('list' in ask) {
+    return listing(client, ask.list);
   }
-
-  /** The headers of one session. */
-  async open(): Promise<Record<string, string>> {
-    if (this.#load.era === 'modern') {
-      return this.#common;
-    }
-    const params = JSON.stringify({ protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT });
-    const body = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":${params}}`;
-    const answer = await post(this.#pool, this.#path, this.#common, body);
-    const version = stringAt(JSON.parse(jsonOf(answer)), 'result', 'protocolVersion') ?? LEGACY;
-    const session = answer.headers['mcp-session-id'];
-    const headers = {
-      ...this.#common,
-      'mcp-protocol-version': version,
-      ...(typeof session === 'string' ? { 'mcp-session-id': session } : {}),
-    };
-    await post(
-      this.#pool,
-      this.#path,
-      headers,
-      '{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}',
-    );
-    return headers;
-  }
-
-  /** One request with these members as params; resolves with the JSON of the answer, from which the id is taken out. */
-  async ask(
-    session: Record<string, string>,
-    method: string,
-    members: string,
-    name?: string,
-  ): Promise<string> {
-    this.#id += 1;
-    const id = this.#id;
-    const modern = this.#load.era === 'modern';
-    const envelope = modern ? `${members === '' ? '' : ','}"_meta":${ENVELOPE}` : '';
-    const headers = modern
-      ? {
-          ...session,
-          'mcp-protocol-version': MODERN,
-          'mcp-method': method,
-          ...(name === undefined ? {} : { 'mcp-name': name }),
-        }
-      : session;
-    const body = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${members}${envelope}}}`;
-    const answer = await post(this.#pool, this.#path, headers, body);
-    const json = jsonOf(answer);
-    const marked = json.includes(`"id":${id},`) ? `"id":${id},` : `,"id":${id}`;
-    if (answer.status !== 200 || !json.includes(marked)) {
-      throw new Error(`status ${answer.status}: ${json.slice(0, 200)}`);
-    }
-    return json.replace(marked, '');
-  }
-
-  async list(session: Record<string, string>, expected: number): Promise<void> {
-    let found = 0;
-    let cursor: string | undefined;
-    do {
-      const members = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`;
-      const json = await this.ask(session, 'tools/list', members);
-      if (json === this.#known) {
-        return;
-      }
-      const answer = JSON.parse(json) as { result?: { tools?: unknown[]; nextCursor?: string } };
-      found += answer.result?.tools?.length ?? 0;
-      cursor = answer.result?.nextCursor;
-      if (cursor === undefined && found === expected) {
-        this.#known = json;
-      }
-    } while (cursor !== undefined);
-    if (found !== expected) {
-      throw new Error(`${found} tools, not ${expected}`);
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#pool.destroy();
-  }
-}
-
-async function measure(load: Load): Promise<Measured> {
-  const client = new Client(load);
-  const sessions = await Promise.all(
-    Array.from({ length: load.era === 'modern' ? 1 : Math.min(load.callers, SESSIONS) }, () => client.open()),
-  );
-  const { ask } = load;
+  const text = JSON.stringify(sampleText(Math.max(ask.bytes - 9, 0))).slice(1, -1);
+  const wrapped = JSON.stringify(text).slice(1, -1);
+  const [head = '', tail = ''] = JSON.stringify(ask.arguments).split('@');
   let sequence = 0;
-  const text = 'bytes' in ask ? JSON.stringify(sampleText(Math.max(ask.bytes - 9, 0))).slice(1, -1) : '';
-  const once = async (session: Record<string, string>) => {
-    if ('list' in ask) {
-      return client.list(session, ask.list);
-    }
+  return async (session) => {
     sequence += 1;
-    const sent = `"text":"${String(sequence).padStart(8, '0')} ${text}"`;
-    const json = await client.ask(
-      session,
-      'tools/call',
-      `"name":"${ask.call}","arguments":{${sent}}`,
-      ask.call,
-    );
-    if (!json.includes(sent)) {
+    const mark = `${String(sequence).padStart(8, '0')} `;
+    const members = `"name":"${ask.call}","arguments":${head}${mark}${text}${tail}`;
+    const json = await client.ask(session, 'tools/call', members, ask.call);
+    // One that hides tools gives the result of the tool as text, so the text of the echo is written once more.
+    if (!json.includes(mark + text) && !json.includes(mark + wrapped)) {
       throw new Error(`not the echo: ${json.slice(0, 200)}`);
     }
   };
+}
 
+/** A page that differs from one that was right in nothing but its cursor is right too, and is not parsed again. */
+function listing(client: Client, expected: number): (session: Session) => Promise<void> {
+  let known = new Set<string>();
+  return async (session) => {
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const json = await client.list(session, cursor);
+      if (!known.has(withoutCursor(json))) {
+        const { count, pages: all } = await client.tools(session);
+        if (count !== expected) {
+          throw new Error(`${count} tools, not ${expected}`);
+        }
+        known = new Set(all.map(withoutCursor));
+        return;
+      }
+      pages += 1;
+      cursor = CURSOR.exec(json)?.[1];
+    } while (cursor !== undefined);
+    if (pages !== known.size) {
+      throw new Error(`${pages} pages, not ${known.size}`);
+    }
+  };
+}
+
+const CURSOR = /"nextCursor":"([^"\\]+)"/;
+const withoutCursor = (json: string) => json.replace(CURSOR, '').replace(/"ttlMs":\d+/, '');
+
+async function measure(load: Load): Promise<Loaded> {
+  const stateless = load.era === 'modern';
+  const count = stateless ? 1 : Math.min(load.callers, SESSIONS);
+  const connections = load.callers + (load.era === 'sse' ? count : 0);
+  const client = new Client(load.url, load.era, { connections, headers: load.headers });
+  const sessions = await Promise.all(Array.from({ length: count }, () => client.open()));
+  const task = taskOf(load, client);
   const times: number[] = [];
   let errors = 0;
   let firstError: string | undefined;
   let from = Number.POSITIVE_INFINITY;
   let until = Number.POSITIVE_INFINITY;
-  const caller = async (session: Record<string, string>) => {
+  const caller = async (session: Session) => {
     for (let began = performance.now(); began < until; began = performance.now()) {
       try {
-        await once(session);
+        await task(session);
         const ended = performance.now();
         if (began >= from && ended <= until) {
           times.push(ended - began);
@@ -238,10 +128,12 @@ async function measure(load: Load): Promise<Measured> {
       }
     }
   };
-  const callers = Array.from({ length: load.callers }, (_, at) =>
-    caller(sessions[at % sessions.length] ?? {}),
-  );
+  const callers = Array.from({ length: load.callers }, (_, at) => {
+    const session = sessions[at % sessions.length];
+    return session === undefined ? undefined : caller(session);
+  });
   await pause(load.warmUp * 1_000);
+  process.stdout.write('measuring\n');
   const before = usage(load.pid, load.except);
   const othersBefore = cpuOfOthers(load);
   from = performance.now();
@@ -249,7 +141,7 @@ async function measure(load: Load): Promise<Measured> {
   let rss = before.rss;
   const sampling = setInterval(() => {
     rss = Math.max(rss, usage(load.pid, load.except).rss);
-  }, 500);
+  }, SAMPLING_MS);
   await pause(load.duration * 1_000);
   const seconds = (performance.now() - from) / 1_000;
   const after = usage(load.pid, load.except);
@@ -280,4 +172,4 @@ function cpuOfOthers({ ours }: Load): number {
 }
 
 const measured = await measure(JSON.parse(process.argv[2] ?? '{}') as Load);
-process.stdout.write(`${JSON.stringify(measured)}\n`);
+process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0));

@@ -2,72 +2,45 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startTokenIssuer } from '../kit/token-issuer.ts';
+import { PEERS } from './peers.ts';
+import { Absent, dotted, type Setting, same, type Target, urlOf } from './target.ts';
 
-/** The servers that a target stands in front of, and where it may leave files. */
-export interface Setting {
-  readonly port: number;
-  readonly folder: string;
-  /** By id: the URL of one over HTTP, or the command of one over stdio. */
-  readonly servers: Readonly<
-    Record<string, { readonly url: string } | { readonly command: readonly string[] }>
-  >;
-}
+const HERE = import.meta.dirname;
+const KEY = 'bench-key-of-the-only-client';
+const AUDIENCE = 'https://bench.example/mcp';
 
-export interface Start {
-  readonly command: readonly string[];
-  /** Path of its endpoint. */
-  readonly path: string;
+interface Told {
+  readonly config?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Target {
-  /** What it can stand in front of. One that does not `merge` gets one server, with all the tools. */
-  readonly merges: boolean;
-  readonly kinds: readonly ('http' | 'stdio')[];
-  readonly eras: readonly ('modern' | 'legacy')[];
-  /** The name under which a tool of a server is called. */
-  readonly tool: (server: string, tool: string) => string;
-  /** Undefined where the program is not there. */
-  readonly start: (setting: Setting) => Start | undefined;
-}
-
-const HERE = import.meta.dirname;
-const ROOT = join(HERE, '../..');
-const KEY = 'bench-key-of-the-only-client';
-const bare = (_server: string, tool: string) => tool;
-const dotted = (server: string, tool: string) => `${server}.${tool}`;
-
-function urlOf({ servers }: Setting): string {
-  const [first] = Object.values(servers);
-  return first !== undefined && 'url' in first ? first.url : '';
-}
-
 /** Patchbay as its operators run it: argument checks and metrics as they are by default, logs at warn. */
-function patchbay(more: object = {}, headers: Readonly<Record<string, string>> = {}): Target {
+function patchbay(more: (setting: Setting) => Told | Promise<Told> = () => ({})): Target {
   return {
     merges: true,
     kinds: ['http', 'stdio'],
     eras: ['modern', 'legacy'],
     tool: dotted,
-    start: ({ port, folder, servers }) => {
-      const upstreams = Object.fromEntries(
-        Object.entries(servers).map(([id, server]) => {
-          if ('url' in server) {
-            return [id, { url: server.url }];
-          }
-          const [command, ...args] = server.command;
-          return [id, { command, args }];
-        }),
-      );
-      const file = join(folder, `patchbay-${port}.yaml`);
-      const config = {
+    start: async (setting) => {
+      const { port, folder, servers, pageSize, main } = setting;
+      const upstreams = Object.entries(servers).map(([id, server]) => {
+        if ('url' in server) {
+          return [id, { url: server.url }];
+        }
+        const [command, ...args] = server.command;
+        return [id, { command, args }];
+      });
+      const { config = {}, headers = {} } = await more(setting);
+      const file = join(folder, 'gateway.yaml');
+      const settings = {
         listen: { port },
         stateDir: folder,
-        upstreams,
-        ...more,
+        lists: { pageSize },
+        upstreams: Object.fromEntries(upstreams),
+        ...config,
       };
-      writeFileSync(file, JSON.stringify(config)); // JSON is YAML
-      const main = join(ROOT, 'dist/main.js');
+      writeFileSync(file, JSON.stringify(settings)); // JSON is YAML
       return {
         command: [process.execPath, main, 'serve', '-c', file, '--log-level', 'warn'],
         path: '/mcp',
@@ -77,62 +50,105 @@ function patchbay(more: object = {}, headers: Readonly<Record<string, string>> =
   };
 }
 
-const WITH_RULES = {
-  auth: {
-    mode: 'keys',
-    keys: [{ id: 'bench', sha256: createHash('sha256').update(KEY).digest('hex'), groups: ['staff'] }],
+const RULES: Told = {
+  config: {
+    auth: {
+      mode: 'keys',
+      keys: [{ id: 'bench', sha256: createHash('sha256').update(KEY).digest('hex'), groups: ['staff'] }],
+    },
+    access: [
+      { who: { groups: ['others'] }, allow: ['none.*'] },
+      { who: { groups: ['staff'] }, allow: ['*'] },
+    ],
   },
-  access: [
-    { who: { groups: ['others'] }, allow: ['none.*'] },
-    { who: { groups: ['staff'] }, allow: ['*'] },
-  ],
+  headers: { authorization: `Bearer ${KEY}` },
 };
 
-/** Any peer is one entry here. */
+async function withTokens({ stack }: Setting): Promise<Told> {
+  const issuer = stack.use(await startTokenIssuer());
+  const auth = { mode: 'jwt', jwt: { issuer: issuer.issuer, audience: [AUDIENCE] } };
+  const token = await issuer.token(AUDIENCE, { claims: { exp: Math.floor(Date.now() / 1_000) + 86_400 } });
+  return { config: { auth }, headers: { authorization: `Bearer ${token}` } };
+}
+
+/** What can be switched on, each by itself, to see what it costs: `patchbay+NAME`. */
+const FEATURES: Readonly<Record<string, (setting: Setting) => Told | Promise<Told>>> = {
+  rules: () => RULES,
+  jwt: withTokens,
+  audit: ({ folder }) => ({ config: { audit: { file: join(folder, 'audit.jsonl') } } }),
+  tracing: () => ({ config: { tracing: { enabled: true, endpoint: 'http://127.0.0.1:9/v1/traces' } } }),
+  unmetered: () => ({ config: { metrics: { enabled: false } } }),
+};
+
+const proxy = { merges: false, kinds: ['http'], eras: ['modern', 'legacy'], tool: same } as const;
+
+/** Any further one is one entry here, or in `peers.ts`. */
 export const TARGETS: Readonly<Record<string, Target>> = {
+  /** Nothing in between; in a cold start, the servers themselves. */
   direct: {
-    merges: false,
+    ...proxy,
     kinds: ['http'],
-    eras: ['modern', 'legacy'],
-    tool: bare,
-    // Nothing in between: see run.ts.
-    start: (setting) => ({ command: [], path: new URL(urlOf(setting)).pathname }),
+    start: (setting) => ({
+      command: [],
+      path: urlOf(setting) === '' ? '/' : new URL(urlOf(setting)).pathname,
+    }),
   },
   bare: {
-    merges: false,
-    kinds: ['http'],
-    eras: ['modern', 'legacy'],
-    tool: bare,
+    ...proxy,
     start: (setting) => ({
       command: [process.execPath, join(HERE, 'bare-proxy.ts'), String(setting.port), urlOf(setting)],
       path: '/mcp',
     }),
   },
-  nginx: {
-    merges: false,
-    kinds: ['http'],
-    eras: ['modern', 'legacy'],
-    tool: bare,
-    start: (setting) => {
-      if (spawnSync('nginx', ['-v']).error !== undefined) {
-        return undefined;
-      }
-      const { host, pathname } = new URL(urlOf(setting));
-      const file = join(setting.folder, 'nginx.conf');
-      writeFileSync(
-        file,
-        `daemon off; pid ${setting.folder}/nginx.pid; error_log stderr warn; worker_processes 1;
-         events { worker_connections 2048; }
-         http { access_log off; client_max_body_size 16m; client_body_buffer_size 2m;
-           client_body_temp_path ${setting.folder}; proxy_temp_path ${setting.folder};
-           fastcgi_temp_path ${setting.folder}; uwsgi_temp_path ${setting.folder}; scgi_temp_path ${setting.folder};
-           upstream behind { server ${host}; keepalive 256; }
-           server { listen 127.0.0.1:${setting.port}; keepalive_requests 100000000;
-             location / { proxy_pass http://behind${pathname}; proxy_http_version 1.1; proxy_set_header Connection ""; } } }`,
-      );
-      return { command: ['nginx', '-c', file], path: '/' };
-    },
-  },
+  nginx: { ...proxy, start: nginx },
   patchbay: patchbay(),
-  'patchbay+rules': patchbay(WITH_RULES, { authorization: `Bearer ${KEY}` }),
+  ...Object.fromEntries(
+    Object.entries(FEATURES).map(([name, more]): [string, Target] => [`patchbay+${name}`, patchbay(more)]),
+  ),
+  ...PEERS,
 };
+
+/** Names that stand for several targets. */
+export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  own: [
+    'direct',
+    'bare',
+    'patchbay',
+    'patchbay+rules',
+    'direct:legacy',
+    'bare:legacy',
+    'patchbay:legacy',
+    'patchbay+rules:legacy',
+  ],
+  peers: ['nginx', ...Object.keys(PEERS)],
+  features: ['bare', 'patchbay', ...Object.keys(FEATURES).map((name) => `patchbay+${name}`)],
+};
+
+export function targetOf(name: string): Target {
+  const found = Object.hasOwn(TARGETS, name) ? TARGETS[name] : undefined;
+  if (found === undefined) {
+    throw new Error(`no target ${name}: there are ${Object.keys(TARGETS).join(', ')}`);
+  }
+  return found;
+}
+
+function nginx(setting: Setting) {
+  if (spawnSync('nginx', ['-v']).error !== undefined) {
+    throw new Absent('nginx is not installed');
+  }
+  const { port, folder } = setting;
+  const { host, pathname } = new URL(urlOf(setting));
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(
+    file,
+    `daemon off; pid ${folder}/nginx.pid; error_log stderr warn; worker_processes 1;
+     events { worker_connections 2048; }
+     http { access_log off; client_max_body_size 16m; client_body_buffer_size 2m;
+       client_body_temp_path ${folder}; proxy_temp_path ${folder};
+       fastcgi_temp_path ${folder}; uwsgi_temp_path ${folder}; scgi_temp_path ${folder};
+       upstream behind { server ${host}; keepalive 256; }
+       server { listen 127.0.0.1:${port}; keepalive_requests 100000000;
+         location / { proxy_pass http://behind${pathname}; proxy_http_version 1.1; proxy_set_header Connection ""; } } }`,
+  );
+  return { command: ['nginx', '-c', file], path: '/' };
+}

@@ -20,6 +20,23 @@ interface Process {
 /** Reads /proc, so on Linux only. `except` names the scripts whose processes are not the target's own cost. */
 export function usage(root: number, except?: string): Usage {
   const all = processes();
+  const mine = within(all, root, except).flatMap((pid) => all.get(pid) ?? []);
+  return {
+    cpu: mine.reduce((sum, { ticks }) => sum + ticks, 0) / TICKS_PER_SECOND,
+    rss: (mine.reduce((sum, { pages }) => sum + pages, 0) * PAGE_BYTES) / 2 ** 20,
+  };
+}
+
+/** A process and all below it, itself first. */
+export function familyOf(root: number): readonly number[] {
+  return within(processes(), root, undefined);
+}
+
+function within(
+  all: ReadonlyMap<number, Process>,
+  root: number,
+  except: string | undefined,
+): readonly number[] {
   const family = [root];
   for (const pid of family) {
     for (const [child, { parent }] of all) {
@@ -28,11 +45,7 @@ export function usage(root: number, except?: string): Usage {
       }
     }
   }
-  const mine = family.flatMap((pid) => all.get(pid) ?? []);
-  return {
-    cpu: mine.reduce((sum, { ticks }) => sum + ticks, 0) / TICKS_PER_SECOND,
-    rss: (mine.reduce((sum, { pages }) => sum + pages, 0) * PAGE_BYTES) / 2 ** 20,
-  };
+  return family;
 }
 
 /** s of processor time that the whole machine has spent working since it booted. */

@@ -189,8 +189,7 @@ describe.each(FILLINGS)('an upstream of the $era era over $carrier', ({ era, sta
     await notices.next(TOOLS);
     expect(await agent.names()).toEqual(['up.b']);
     expect(state()).toBe('ready');
-    const { error: gone } = await agent.request('tools/call', { name: 'up.a', arguments: {} });
-    expect(gone).toMatchObject({ code: -32602, message: expect.stringContaining('up.a') });
+    expect((await agent.call('up.a')).text).toMatch(/^\[up\] This tool is not offered/);
   });
 });
 

@@ -57,7 +57,8 @@ describe('the Dockerfile', () => {
 });
 
 interface Service {
-  readonly build: { readonly context: string; readonly target: string };
+  readonly build?: { readonly context: string; readonly target: string };
+  readonly image?: string;
   readonly ports?: readonly string[];
   readonly networks: readonly string[];
   readonly volumes?: readonly string[];
@@ -80,20 +81,45 @@ describe('docker-compose.yml', () => {
       security_opt: ['no-new-privileges:true'],
     });
     expect(service['privileged']).toBeUndefined();
-    const inherited = wholeOf(service.build.target).some(({ name }) => name === 'HEALTHCHECK');
+    const inherited = wholeOf(service.build?.target ?? '').some(({ name }) => name === 'HEALTHCHECK');
     expect(inherited || service.healthcheck !== undefined).toBe(true);
   });
 
-  it.each(services)('builds %s from a stage that exists and mounts what exists', (_, service) => {
-    expect(service.build.context).toBe('.');
-    expect(stages.map(({ name }) => name)).toContain(service.build.target);
-    for (const volume of service.volumes ?? []) {
-      const [source = '', target] = volume.split(':');
-      expect(source.startsWith('./') ? textOf(source.slice(2)) : compose.volumes).toBeTruthy();
-      expect(source.startsWith('./') || Object.hasOwn(compose.volumes, source)).toBe(true);
-      expect(target).toMatch(/^\//);
+  it.each(services)(
+    'builds %s from a stage that exists, or pins its image, and mounts what exists',
+    (_, service) => {
+      if (service.build === undefined) {
+        expect(service.image).toMatch(/^[\w./-]+:\d+[\w.-]*$/);
+      } else {
+        expect(service.build.context).toBe('.');
+        expect(stages.map(({ name }) => name)).toContain(service.build.target);
+      }
+      for (const volume of service.volumes ?? []) {
+        const [source = '', target] = volume.split(':');
+        expect(source.startsWith('./') ? textOf(source.slice(2)) : compose.volumes).toBeTruthy();
+        expect(source.startsWith('./') || Object.hasOwn(compose.volumes, source)).toBe(true);
+        expect(target).toMatch(/^\//);
+      }
+      expect(Object.keys(compose.networks)).toEqual(expect.arrayContaining([...service.networks]));
+    },
+  );
+
+  it('publishes of the cluster the balancer alone, on loopback, and keeps Valkey inside', () => {
+    const { replica, balancer, valkey } = compose.services;
+    for (const service of [replica, balancer, valkey]) {
+      expect(service?.['profiles']).toEqual(['cluster']);
     }
-    expect(Object.keys(compose.networks)).toEqual(expect.arrayContaining([...service.networks]));
+    expect(replica).toMatchObject({ deploy: { replicas: 3 } });
+    expect([replica, balancer, valkey].map((each) => each?.ports)).toEqual([
+      undefined,
+      ['127.0.0.1:3340:8080'],
+      undefined,
+    ]);
+    expect(valkey?.networks).toEqual(['inside']);
+    expect(textOf('config/cluster/nginx.conf')).toContain('server replica:3333 ');
+    const { state, upstreams } = parse(textOf('config/cluster/gateway.yaml')) as Record<string, unknown>;
+    expect(state).toMatchObject({ type: 'redis', url: 'redis://valkey:6379' });
+    expect(upstreams).toEqual({ everything: { url: 'http://everything:3001/mcp' } });
   });
 
   it('publishes the gateway alone, on loopback, and keeps the server inside', () => {

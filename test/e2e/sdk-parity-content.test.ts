@@ -200,7 +200,9 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
 
     it('C-077: every sort of content in results of tools, prompts and reads', async () => {
       await using agent = await open();
-      expect(text(await agent.result('tools/call', { name: 'up.mixed', arguments: {} }))).toBe(sent(MIXED));
+      expect(text(await agent.result('tools/call', { name: 'up.mixed', arguments: { z: {} } }))).toBe(
+        sent(MIXED),
+      );
       const prompt = await agent.result('prompts/get', { name: 'up.draft', arguments: { topic: 'x' } });
       expect(text(prompt)).toBe(sent(PROMPT_RESULT));
       const read = await agent.result('resources/read', { uri: 'note://one' });
@@ -215,20 +217,20 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
 
     it('C-077: a blob of 5 MB', async () => {
       await using agent = await open();
-      const { result } = await agent.call('up.blob');
+      const { result } = await agent.call('up.blob', { z: {} });
       const [block] = result['content'] as readonly JsonObject[];
       expect(block?.['data'] === BLOB).toBe(true);
     });
 
     it.each(Object.keys(ANSWERS))('C-011: structured output that is %s', async (name) => {
       await using agent = await open();
-      const result = await agent.result('tools/call', { name: `up.${name}`, arguments: {} });
+      const result = await agent.result('tools/call', { name: `up.${name}`, arguments: { z: {} } });
       expect(text(result)).toBe(sent(ANSWERS[name] ?? {}));
     });
 
     it('an error of the upstream, code, text and data', async () => {
       await using agent = await open();
-      const { error } = await agent.request('tools/call', { name: 'up.fault', arguments: {} });
+      const { error } = await agent.request('tools/call', { name: 'up.fault', arguments: { z: {} } });
       expect(JSON.stringify(error)).toBe(JSON.stringify(FAULT));
     });
   });

@@ -27,6 +27,10 @@ const logged = ({ logged: lines }: StartedGateway) =>
     .filter(({ finding }) => String(finding).startsWith('pin.'))
     .map(({ finding, item }) => `${finding} ${item}`.trim());
 
+/** What is found about what is approved, now. */
+const pinned = ({ gateway: { vetting, store } }: StartedGateway) =>
+  vetting.findings(store.current.parts).filter(({ id }) => id.startsWith('pin.'));
+
 describe('check', () => {
   it('judges what servers say, fails as it is told to, and shows notices on demand', async () => {
     await using up = await startHttpUpstream({ id: 'up', tools: [CHANGED, { ...READ, name: 'delete_all' }] });
@@ -46,6 +50,16 @@ describe('check', () => {
     expect(named(findings)).toEqual(['hint.name-writes delete_all', 'text.conceals read']);
     const wrong = await run(['check', '-c', config.path, '--fail-on', 'notice']);
     expect(wrong.code).toBe(2);
+    expect(JSON.parse(strict.stdout).hints.up.delete_all).toEqual({
+      readOnlyHint: true,
+      destructiveHint: 'missing',
+      idempotentHint: 'missing',
+      openWorldHint: 'missing',
+      contradicted: ['hint.name-writes'],
+    });
+    const { stdout } = await run(['check', '-c', config.path, '--hints']);
+    expect(stdout).toMatch(/^ {2}up\.delete_all +yes +- +- +- +hint\.name-writes$/m);
+    expect(stdout).toMatch(/^ {2}up\.read +yes +- +- +-$/m);
   });
 
   it('goes by what clients are told: the configuration can put it right', async () => {
@@ -147,7 +161,7 @@ describe('a running gateway', () => {
     await using agent = await connectModern(gateway.url);
     await agent.untilNames((names) => names.includes('up.read'));
     await up.untilListening();
-    const findings = () => gateway.gateway.readiness().upstreams['up']?.findings;
+    const findings = () => pinned(gateway).length;
     expect({ findings: findings(), logged: logged(gateway) }).toEqual({ findings: 0, logged: [] });
     const become = async (...tools: readonly unknown[]) => {
       await up.setTools(tools);
@@ -172,6 +186,28 @@ describe('a running gateway', () => {
     await expect.poll(() => logged(gateway).slice(2)).toEqual(['pin.broken read']);
     gateway.reload({ ...settings, pins: { onChange: 'allow' } });
     expect(findings()).toBe(0);
+  });
+
+  it('says once what is odd, when a server begins to say it, and counts what is more than a notice', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: [READ] });
+    await using gateway = await startGateway({ upstreams: { up: up.config } });
+    await using agent = await connectModern(gateway.url);
+    await agent.untilNames((names) => names.includes('up.read'));
+    await up.untilListening();
+    const told = () =>
+      gateway.logged.filter(({ finding }) => String(finding).startsWith('text.')).map(({ item }) => item);
+    for (const tools of [[CHANGED], [CHANGED, { ...READ, name: 'list_notes' }]]) {
+      await up.setTools(tools);
+      await up.notify('tools');
+      await agent.untilNames((names) => names.length === tools.length);
+      const found = () => gateway.gateway.vetting.findings(gateway.gateway.store.current.parts);
+      await expect.poll(() => found().map(({ id }) => id)).toContain('text.conceals');
+    }
+    expect(told()).toEqual(['read']);
+    expect(gateway.gateway.readiness().upstreams['up']?.findings).toBe(1);
+    await up.setTools([READ]);
+    await up.notify('tools');
+    await expect.poll(() => gateway.gateway.readiness().upstreams['up']?.findings).toBe(0);
   });
 
   it('says nothing where nothing was ever pinned, and that a lock file cannot be read', async () => {

@@ -227,7 +227,7 @@ describe.each(AGENTS)('what the configuration says of tools, for a $era client',
     expect(await alone.names()).toEqual(['new', 'drop', 'reload', 'plain']);
   });
 
-  it('the server is called by its own name, under whichever new one; the old ones are unknown', async () => {
+  it('the server is called by its own name, under whichever new one; the old ones only lead to the new', async () => {
     await using agent = await connect(gateway.url);
     await using alone = await connect(`${gateway.origin}/mcp/up`);
     const mark = up.mark();
@@ -236,12 +236,17 @@ describe.each(AGENTS)('what the configuration says of tools, for a $era client',
     await alone.call('new', { n: 3 });
     const asked = up.received.slice(mark).filter(({ method }) => method === 'tools/call');
     expect(asked.map(({ params }) => params['name'])).toEqual(['create', 'create', 'create']);
-    for (const name of ['up.create', 'up__create', 'create', 'new', 'up.hidden', 'hidden', 'up.drop_all']) {
+    for (const name of ['create', 'new', 'up.hidden', 'hidden', 'up.drop_all']) {
       expect((await agent.request('tools/call', { name, arguments: {} })).error?.code, name).toBe(-32602);
     }
-    for (const name of ['create', 'hidden', 'up.create']) {
+    for (const name of ['hidden', 'up.create']) {
       expect((await alone.request('tools/call', { name, arguments: {} })).error?.code, name).toBe(-32602);
     }
+    for (const name of ['up.create', 'up__create']) {
+      expect((await agent.call(name, { n: 4 })).text).toContain('It is called "up.new" now.');
+    }
+    expect((await alone.call('create', { n: 5 })).text).toContain('It is called "new" now.');
+    expect(up.received.slice(mark).filter(({ method }) => method === 'tools/call')).toHaveLength(3);
   });
 
   it('the page of an app, which knows nothing of new names, goes on calling by the old one', async () => {

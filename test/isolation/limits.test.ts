@@ -71,3 +71,28 @@ describe('/readyz', () => {
     world.sweep();
   });
 });
+
+describe('/api', () => {
+  it('answers operators alone: nobody else is told anything, whatever they ask for and as whom', async () => {
+    await using world = await startWorld(['team', 'mine']);
+    const [{ connect }] = AGENTS as [(typeof AGENTS)[number]];
+    await using alice = await world.as('alice', connect);
+    const [name = ''] = await alice.names();
+    const asked = async (path: string, headers: Record<string, string>) => {
+      const response = await fetch(`${world.gateway.origin}/api/${path}`, { headers });
+      return { status: response.status, text: await response.text() };
+    };
+    const explain = `explain?name=${encodeURIComponent(name)}`;
+    for (const path of ['status', 'config', 'catalog', 'catalog?as=alice', explain, `${explain}&as=alice`]) {
+      const nobody = await asked(path, {});
+      const bob = await asked(path, headersOf('bob'));
+      const herself = await asked(path, headersOf('alice'));
+      expect([path, nobody.status, bob.status, herself.status]).toEqual([path, 401, 403, 403]);
+      expect(bob.text).toBe(herself.text);
+      expect(secretsIn(nobody.text + bob.text).size).toBe(0);
+      expect((await asked(path, headersOf('ops'))).status).toBe(200);
+    }
+    expect(secretsIn((await asked('status', headersOf('ops'))).text).size).toBe(0);
+    world.sweep();
+  });
+});

@@ -56,9 +56,10 @@ describe('a parked call', () => {
       round: number;
     };
     const [key = ''] = Object.keys(asked.result['inputRequests'] as object);
-    const go = (who: string) => parked.resume(id, round, { [key]: { roots: [] } }, attach(who));
+    const go = (who: string) =>
+      parked.resume({ id, round, responses: { [key]: { roots: [] } } }, attach(who));
     expect(asked.kind).toBe('asked');
-    expect(() => go('bob')).toThrow(expect.objectContaining({ code: 'STATE_INVALID' }));
+    await expect(go('bob')).rejects.toMatchObject({ code: 'STATE_INVALID' });
     expect(await go('alice')).toEqual({ kind: 'done', result: { answer: { roots: [] } } });
     parked.close();
   });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { type JsonObject, objectAt } from '../../src/base/json.ts';
+import { asOne, startReplicas } from '../cluster/replicas.ts';
 import { authFor, headersOf } from '../e2e/access-world.ts';
 import type { Agent, AgentOptions } from '../kit/agent.ts';
 import { type Doorkeeper, type Gate, startGate } from '../kit/gate.ts';
@@ -125,11 +126,16 @@ const KEYS: SignIn = {
     Object.keys(PEOPLE).map((person) => headersOf(person).authorization.slice('Bearer '.length)),
 };
 
+/** To run all of these tests on several replicas: `PATCHBAY_TEST_REPLICAS=2`. */
+const REPLICAS = Number(process.env['PATCHBAY_TEST_REPLICAS'] ?? 1);
+
 export interface WorldOptions {
   /** Further sections of the configuration. */
   readonly config?: JsonObject;
   /** Default: with keys. */
   readonly signIn?: SignIn;
+  /** So many gateways that share a state, each request to the next one; default: one. */
+  readonly replicas?: number;
   /** Further upstreams. */
   readonly upstreams?: Readonly<Record<string, Start>>;
 }
@@ -179,7 +185,7 @@ function placesOf({ config, servers }: Entry): readonly string[] {
 
 export async function startWorld(
   ids: readonly UpstreamId[],
-  { config = {}, signIn = KEYS, upstreams = {} }: WorldOptions = {},
+  { config = {}, signIn = KEYS, upstreams = {}, replicas = REPLICAS }: WorldOptions = {},
 ): Promise<World> {
   const scope = new AsyncDisposableStack();
   const entries: Record<string, Entry> = {};
@@ -207,7 +213,9 @@ export async function startWorld(
       ),
     };
   };
-  const gateway = scope.use(await startGateway(configOf({})));
+  const gateway = scope.use(
+    replicas === 1 ? await startGateway(configOf({})) : asOne(await startReplicas(replicas, configOf({}))),
+  );
   await gateway.gateway.settled();
   const people = Object.keys(PEOPLE) as Person[];
   const taps = {} as Record<Person, Tap>;

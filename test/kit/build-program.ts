@@ -12,7 +12,7 @@ export async function setup(): Promise<void> {
   await mkdir(dirname(FOLDER), { recursive: true });
   await buildProgram(fresh);
   await mkdir(FOLDER, { recursive: true });
-  for (const file of ['main.js', 'main.js.map', 'LICENSES.txt']) {
+  for (const file of ['main.js', 'main.js.map', 'tokens.js', 'ui.js', 'LICENSES.txt']) {
     await rename(`${fresh}/${file}`, `${FOLDER}/${file}`);
   }
   await rm(fresh, { recursive: true });

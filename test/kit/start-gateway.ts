@@ -6,6 +6,7 @@ import { createLog, type Log } from '../../src/base/log.ts';
 import type { SettingsDiff } from '../../src/config/diff.ts';
 import { type Loaded, parseSettings } from '../../src/config/load.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import type { State } from '../../src/state/state.ts';
 import { dropKept } from './agent-base.ts';
 
 /** A configuration as its file has it, before defaults: what `upstream.config` of the kit goes into. */
@@ -31,16 +32,18 @@ export interface StartedGateway extends AsyncDisposable {
 
 /**
  * A real gateway in this process, on a free loopback port, its configuration read as a file would be. `lock`: what is
- * approved, where something is.
+ * approved, where something is. `state`: what it shares with other gateways; asked for at each start.
  */
 export async function startGateway(
   config: GatewayConfig,
   lock?: GatewayOptions['lock'],
+  state?: () => State,
 ): Promise<StartedGateway> {
   const lines: Record<string, unknown>[] = [];
   const key = randomBytes(32).toString('base64');
   const text = stringify({ sealingKey: key, ...config });
-  let running = await start(text, 0, recording(lines), lock);
+  const begin = (port: number) => start(text, port, { log: recording(lines), lock, state });
+  let running = await begin(0);
   return {
     get url() {
       return `http://127.0.0.1:${running.port}/mcp`;
@@ -62,7 +65,7 @@ export async function startGateway(
     async restart() {
       await running.gateway.close();
       dropKept();
-      running = await start(text, running.port, recording(lines), lock);
+      running = await begin(running.port);
     },
     close: () => running.gateway.close(),
     [Symbol.asyncDispose]: () => running.gateway.close(),
@@ -81,8 +84,7 @@ function settingsOf(text: string, port: number): Loaded {
 async function start(
   text: string,
   port: number,
-  log: Log,
-  lock: GatewayOptions['lock'],
+  { log, lock, state }: { log: Log; lock: GatewayOptions['lock']; state: (() => State) | undefined },
 ): Promise<{ gateway: Gateway; port: number; configured: number }> {
   const { settings } = settingsOf(text, port);
   const sealingKey = Buffer.from(settings.sealingKey ?? '', 'base64');
@@ -92,6 +94,7 @@ async function start(
     release: '0.0.0-test',
     log,
     ...(lock === undefined ? {} : { lock }),
+    ...(state === undefined ? {} : { state: state() }),
   });
   return { gateway, port: await gateway.listen(), configured: port };
 }

@@ -13,9 +13,10 @@ function swapOf(owner: string | undefined): Swap {
 function createWorld() {
   const hub = new Hub(SILENT);
   const heard: string[] = [];
-  const listen = (grant: string, name = grant) =>
+  const listen = (grant: string, name = grant, place = 'default') =>
     hub.subscribe({
       grant,
+      place,
       wants: new Set(CHANGES),
       moved: () => [],
       sees: ({ changes }) => changes.filter((change) => change === 'tools'),
@@ -30,6 +31,15 @@ function createWorld() {
 }
 
 describe('the hub', () => {
+  it('tells of a list of one principal at one place those that listen there for it', () => {
+    const { hub, heard, listen } = createWorld();
+    listen('ann', 'ann here');
+    listen('ann', 'ann there', 'view few');
+    listen('bob', 'bob there', 'view few');
+    hub.tell('ann', 'view few', 'tools');
+    expect(heard).toEqual(['ann there tools']);
+  });
+
   it('gives a swap of one principal to all of its listeners, and to no other', () => {
     const { hub, heard, listen } = createWorld();
     listen('ann', 'ann 1');

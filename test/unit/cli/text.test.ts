@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/catalog/snapshot.ts';
+import { suggestions } from '../../../src/catalog/suggestions.ts';
 import { readableResult } from '../../../src/cli/content.ts';
 import { jsonFault } from '../../../src/cli/json-fault.ts';
-import { suggestions } from '../../../src/cli/suggest.ts';
 import { counted, forTerminal, oneLine, table } from '../../../src/cli/text.ts';
 
 describe('lines', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { credentialsOf } from '../../../src/config/literal-secrets.ts';
+import { credentialsOf, literalSecrets } from '../../../src/config/literal-secrets.ts';
 import { parse } from './kit.ts';
 
 const env = {
@@ -56,6 +56,15 @@ describe('what of a configuration signs somebody in', () => {
     const key = Buffer.alloc(32, 7).toString('base64');
     const { settings, secrets } = parse(`sealingKey: ${key}`);
     expect(credentialsOf(settings, secrets, {})).toEqual([key]);
+  });
+
+  it('the keys before it, and what signs in to the shared state', () => {
+    const [key, old] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+    const state = 'state: { type: redis, url: "redis://u:first%20word@h", password: second-word }';
+    const { settings } = parse(`sealingKey: ${key}\noldSealingKeys: ["${old}"]\n${state}`);
+    const all = [old, 'second-word', 'first word'];
+    expect(credentialsOf(settings, [], {})).toEqual([key, ...all]);
+    expect(literalSecrets(settings)).toEqual(expect.arrayContaining(all));
   });
 });
 

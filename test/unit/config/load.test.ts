@@ -284,6 +284,30 @@ describe('host and port from outside', () => {
   });
 });
 
+describe('a state that replicas share', () => {
+  const key = `sealingKey: ${Buffer.alloc(32, 7).toString('base64')}`;
+
+  it.each([
+    ['type: redis', key, '1:9 state.url: "state.type: redis" needs it'],
+    [
+      'type: redis, url: "redis://state:6379"',
+      'name: x',
+      '1:8 state.type: "redis" needs a "sealingKey", the same for all replicas',
+    ],
+    ['url: "http://state"', key, '1:27 state.url: must be a URL that begins with redis:// or rediss://'],
+    ['prefix: "a b"', key, '1:17 state.prefix: must be 1 to 64 of "A-Z a-z 0-9 . _ : -"'],
+  ])('{ %s } with %s is refused', (state, other, problem) => {
+    const [found, ...more] = report(`state: { ${state} }\n${other}`);
+    expect(found?.replace(/^\d+:\d+ /, '')).toBe(problem.replace(/^\d+:\d+ /, ''));
+    expect(more).toEqual([]);
+  });
+
+  it('is in memory unless it is said where', () => {
+    expect(parse('').settings.state).toEqual({ type: 'memory', prefix: 'patchbay' });
+    expect(parse('').settings.oldSealingKeys).toEqual([]);
+  });
+});
+
 it('the result is frozen all the way down', () => {
   const frozen = (value: unknown): boolean =>
     typeof value !== 'object' ||

@@ -109,6 +109,7 @@ const common = {
   cache: { ttl: 1_000, staleFor: 1_000, scope: 'auto', trustPublic: false },
   tools: { allow: ['*'], deny: [], rename: {}, describe: {}, annotate: {} },
   trust: { annotations: false },
+  validate: { arguments: 'off', results: 'off' },
   restart: { base: 5, cap: 10, breakAfter: 5 },
   start: 'eager',
   retry: 'never',

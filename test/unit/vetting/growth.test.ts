@@ -149,6 +149,49 @@ const KEYWORDS: readonly (readonly [what: string, before: object, after: object,
   ['not, come', {}, { not: { const: 1 } }, 'narrower'],
   ['not, another', { not: { const: 1 } }, { not: { const: 2 } }, 'meaning'],
   ['if, come', {}, { if: { const: 1 }, else: false }, 'narrower'],
+  ['oneOf, come', {}, { oneOf: [{ const: 1 }] }, 'narrower'],
+  ['oneOf, gone', { oneOf: [{ const: 1 }] }, {}, 'wider'],
+  ['allOf, come', {}, { allOf: [{ minimum: 1 }] }, 'narrower'],
+  ['allOf, gone', { allOf: [{ minimum: 1 }] }, {}, 'wider'],
+  ['not, gone', { not: { const: 1 } }, {}, 'wider'],
+  ['if, gone', { if: { const: 1 }, else: false }, {}, 'wider'],
+  ['if, another', { if: { const: 1 }, else: false }, { if: { const: 2 }, else: false }, 'meaning'],
+  ['then, come', { if: { const: 1 } }, JSON.parse('{"if":{"const":1},"then":false}'), 'narrower'],
+  ['then, gone', JSON.parse('{"if":{"const":1},"then":false}'), { if: { const: 1 } }, 'wider'],
+  ['else, come', { if: { const: 1 } }, { if: { const: 1 }, else: false }, 'narrower'],
+  ['else, another', { if: {}, else: { const: 1 } }, { if: {}, else: { const: 2 } }, 'meaning'],
+  ['minContains, lowered', { contains: {}, minContains: 2 }, { contains: {}, minContains: 1 }, 'wider'],
+  ['minContains, gone', { contains: {}, minContains: 2 }, { contains: {} }, 'wider'],
+  ['minContains, 0 gone', { contains: {}, minContains: 0 }, { contains: {} }, 'narrower'],
+  ['multipleOf, gone', { multipleOf: 4 }, {}, 'wider'],
+  ['contentEncoding, gone', { contentEncoding: 'base64' }, {}, 'wider'],
+  ['contentMediaType, another', { contentMediaType: 'a/b' }, { contentMediaType: 'a/c' }, 'meaning'],
+  ['contentSchema, come', {}, { contentSchema: { type: 'null' } }, 'narrower'],
+  ['contentSchema, another', { contentSchema: { const: 1 } }, { contentSchema: { const: 2 } }, 'meaning'],
+  ['examples, come', {}, { examples: [1] }, 'meaning'],
+  ['writeOnly', {}, { writeOnly: true }, 'meaning'],
+  ['$id', { $id: 'a' }, { $id: 'b' }, 'meaning'],
+  ['$anchor', { $anchor: 'a' }, { $anchor: 'b' }, 'meaning'],
+  ['$dynamicAnchor', {}, { $dynamicAnchor: 'a' }, 'meaning'],
+  ['$dynamicRef', { $dynamicRef: '#a' }, { $dynamicRef: '#b' }, 'meaning'],
+  ['$recursiveRef', {}, { $recursiveRef: '#' }, 'meaning'],
+  ['$recursiveAnchor', {}, { $recursiveAnchor: true }, 'meaning'],
+  ['$vocabulary', {}, { $vocabulary: { 'https://example.com/v': true } }, 'meaning'],
+  ['unevaluatedProperties, allowed', { unevaluatedProperties: false }, {}, 'wider'],
+  ['unevaluatedItems, allowed', { unevaluatedItems: false }, {}, 'wider'],
+  ['additionalItems, forbidden', { items: [{}] }, { items: [{}], additionalItems: false }, 'narrower'],
+  ['additionalItems, allowed', { items: [{}], additionalItems: false }, { items: [{}] }, 'wider'],
+  ['items as a list, wider', { items: [{ type: 'null' }] }, { items: [{}] }, 'wider'],
+  ['items, gone', { items: { type: 'string' } }, {}, 'wider'],
+  ['prefixItems, gone', { prefixItems: [{}] }, {}, 'wider'],
+  ['dependencies, come', {}, { dependencies: { a: ['b'] } }, 'narrower'],
+  ['dependencies, gone', { dependencies: { a: ['b'] } }, {}, 'wider'],
+  ['dependencies, another', { dependencies: { a: ['b'] } }, { dependencies: { a: ['c'] } }, 'meaning'],
+  ['dependentRequired, gone', { dependentRequired: { a: ['b'] } }, {}, 'wider'],
+  ['dependentSchemas, come', {}, { dependentSchemas: { a: {} } }, 'narrower'],
+  ['propertyNames, gone', { propertyNames: { maxLength: 3 } }, {}, 'wider'],
+  ['definitions, come', {}, { definitions: { a: {} } }, 'harmless'],
+  ['$defs, gone', { $defs: { a: {} } }, {}, 'harmless'],
   ['$defs, come', {}, { $defs: { a: {} } }, 'harmless'],
   ['$defs, narrower', { $defs: { a: {} } }, { $defs: { a: { type: 'null' } } }, 'narrower'],
   ['definitions, wider', { definitions: { a: { type: 'null' } } }, { definitions: { a: {} } }, 'wider'],
@@ -177,6 +220,25 @@ describe('one keyword of a schema', () => {
     expect(classes('tools', input(before), input(after)), 'an argument').toEqual(CLASS[effect]?.in);
     expect(classes('tools', output(before), output(after)), 'a result').toEqual(CLASS[effect]?.out);
   });
+});
+
+/** Of the dialects that arguments can be checked in: draft-07, 2019-09 and 2020-12. */
+const ALL_KEYWORDS =
+  '$schema $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment $defs definitions ' +
+  'allOf anyOf oneOf not if then else properties patternProperties additionalProperties propertyNames required ' +
+  'dependencies dependentRequired dependentSchemas unevaluatedProperties minProperties maxProperties ' +
+  'items prefixItems additionalItems contains minContains maxContains unevaluatedItems uniqueItems minItems maxItems ' +
+  'type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format ' +
+  'contentEncoding contentMediaType contentSchema title description default examples deprecated readOnly writeOnly';
+
+it('each keyword there is has a row that changes it and nothing else', () => {
+  const changed = KEYWORDS.flatMap(([, before, after]) => {
+    const [old, now] = [before, after].map((schema) => new Map(Object.entries(schema)));
+    const keys = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])];
+    const differing = keys.filter((key) => JSON.stringify(old?.get(key)) !== JSON.stringify(now?.get(key)));
+    return differing.length === 1 ? differing : [];
+  });
+  expect(ALL_KEYWORDS.split(' ').filter((keyword) => !changed.includes(keyword))).toEqual([]);
 });
 
 describe('one member of a tool', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../../src/config/nearest.ts';
+import { nearest } from '../../../src/base/nearest.ts';
 
 const KEYS = ['command', 'args', 'env', 'enabled', 'timeouts', 'call', 'cwd', 'url'];
 

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+
+/** Stands for a long text while the JSON around it is parsed or written. Never leaves the process, so nobody can send it. */
+const STAND_IN = `long text ${randomBytes(16).toString('hex')} `;
+
+/** Those that were met while {@link writeJson} is at work. */
+let met: LongText[] | undefined;
+
+/**
+ * A long string of a JSON text that nobody here has to read: kept as its peer wrote it, and written so again. Whoever
+ * needs the text has it decoded then. `JSON.stringify` writes it as the string that it is.
+ */
+export class LongText {
+  /** The JSON string with its quotes; known to be one, in UTF-8. */
+  readonly #json: Buffer;
+
+  constructor(json: Buffer) {
+    this.#json = json;
+  }
+
+  get json(): Buffer {
+    return this.#json;
+  }
+
+  /** Decoded anew each time. */
+  get text(): string {
+    return JSON.parse(this.#json.toString('utf8')) as string;
+  }
+
+  toJSON(): string {
+    if (met === undefined) {
+      return this.text;
+    }
+    met.push(this);
+    return STAND_IN;
+  }
+}
+
+/** JSON text in parts, some of them as bytes in UTF-8. */
+export class JsonParts {
+  readonly #parts: readonly (string | Buffer)[];
+
+  constructor(parts: readonly (string | Buffer)[]) {
+    this.#parts = parts;
+  }
+
+  get byteLength(): number {
+    return this.#parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  }
+
+  [Symbol.iterator](): Iterator<string | Buffer> {
+    return this.#parts[Symbol.iterator]();
+  }
+
+  toBuffer(): Buffer {
+    return Buffer.concat(this.#parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  }
+
+  toString(): string {
+    return this.#parts.map((part) => (typeof part === 'string' ? part : part.toString('utf8'))).join('');
+  }
+}
+
+/** A value as `JSON.stringify` writes it; in parts where there are long texts in it, which go as they came. */
+export function writeJson(value: object): string | JsonParts {
+  const outer = met;
+  const here: LongText[] = [];
+  met = here;
+  let written: string;
+  try {
+    written = JSON.stringify(value);
+  } finally {
+    met = outer;
+  }
+  if (here.length === 0) {
+    return written;
+  }
+  const around = written.split(`"${STAND_IN}"`);
+  if (around.length !== here.length + 1) {
+    return JSON.stringify(value);
+  }
+  return new JsonParts(
+    around.flatMap((text, at) => [text, ...(here[at] === undefined ? [] : [here[at].json])]),
+  );
+}
+
+/** What a long text is replaced by in JSON text that is parsed around it. */
+export function standIn(at: number): string {
+  return `"${STAND_IN}${at}"`;
+}
+
+/** Puts long texts into the places of their {@link standIn}s. The value is changed, which was parsed for this. */
+export function putLongTexts(value: object, texts: readonly Buffer[]): void {
+  const open: object[] = [value];
+  for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
+    for (const key of Object.keys(holder)) {
+      const member: unknown = Reflect.get(holder, key);
+      if (typeof member === 'string') {
+        const json = member.startsWith(STAND_IN) ? texts[Number(member.slice(STAND_IN.length))] : undefined;
+        if (json !== undefined) {
+          Reflect.set(holder, key, new LongText(json));
+        }
+      } else if (typeof member === 'object' && member !== null) {
+        open.push(member);
+      }
+    }
+  }
+}
+
+/** A JSON value with every long text in it as a string; the same object where there is none. */
+export function whole(value: unknown): unknown {
+  if (value instanceof LongText) {
+    return value.text;
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  let copy: unknown[] | Record<string, unknown> | undefined;
+  for (const key of Object.keys(value)) {
+    const member: unknown = Reflect.get(value, key);
+    const read = typeof member === 'object' ? whole(member) : member;
+    if (read !== member) {
+      copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+      Object.defineProperty(copy, key, { value: read, enumerable: true, writable: true, configurable: true });
+    }
+  }
+  return copy ?? value;
+}

@@ -1,0 +1,16 @@
+import { LRUCache } from 'lru-cache';
+
+/** Tools that a process is likely to know; of more, the oldest may be told of again. */
+const MOST_KNOWN = 5_000;
+
+/** What is said once, though it happens with every call. */
+export class Once {
+  readonly #known = new LRUCache<string, true>({ max: MOST_KNOWN });
+
+  isNew(about: readonly string[]): boolean {
+    const key = JSON.stringify(about);
+    const isNew = !this.#known.has(key);
+    this.#known.set(key, true);
+    return isNew;
+  }
+}
