@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { confirmed } from '../../src/cli/connect-ask.ts';
 import { HOST_NAMES, HOSTS } from '../../src/hosts/host-table.ts';
+import { MAIN } from '../kit/program.ts';
 import { connectSdk } from '../kit/sdk-clients.ts';
 import { startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
@@ -26,7 +27,7 @@ afterEach(() => rm(home, { recursive: true }));
 
 /** For a user who has nothing but a temporary home; no terminal is there. */
 const connect = (...args: readonly string[]) =>
-  run(['connect', ...args, '-c', config], { env: { HOME: home }, readable: true });
+  run(['connect', ...args, '-c', config], { main: MAIN, env: { HOME: home }, readable: true });
 
 const entryIn = async (file: string, ...steps: readonly string[]) => {
   const text = await readFile(file, 'utf8');

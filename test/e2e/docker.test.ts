@@ -203,7 +203,13 @@ describe('what the Dockerfile makes', () => {
     const app = join(gateway.root, gateway.workdir);
     const inside = ['LICENSE', 'dist', 'package-lock.json', 'package.json'];
     expect((await readdir(app)).toSorted()).toEqual(inside);
-    expect((await readdir(join(app, 'dist'))).toSorted()).toEqual(['LICENSES.txt', 'main.js', 'main.js.map']);
+    expect((await readdir(join(app, 'dist'))).toSorted()).toEqual([
+      'LICENSES.txt',
+      'main.js',
+      'main.js.map',
+      'tokens.js',
+      'ui.js',
+    ]);
   });
 
   it('keeps its state where only its own user can look', async () => {

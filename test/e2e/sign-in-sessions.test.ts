@@ -126,7 +126,9 @@ describe('with tokens', () => {
 
     it('says to everybody whether traffic may come, and to operators what there is', async () => {
       const config = expect.objectContaining({ status: 'ok', needRestart: [] });
-      const whole = { status: 'ready', config, upstreams: { up: expect.anything() } };
+      const gone = { calls: 0, clients: {} };
+      const state = expect.objectContaining({ type: 'memory', status: 'ok' });
+      const whole = { status: 'ready', config, state, gone, upstreams: { up: expect.anything() } };
       expect(await ready({})).toEqual({ status: 'ready' });
       expect(await ready(await bearer('ann', { groups: ['eng'] }))).toEqual({ status: 'ready' });
       expect(await ready({ authorization: 'Bearer nonsense' })).toEqual({ status: 'ready' });
