@@ -47,17 +47,29 @@ export function stemsOf(text: string): string[] {
 
 /** Other stems that may stand for the same, as far as they are known. */
 export function alikeTo(stem: string): ReadonlySet<string> {
-  return THESAURUS.get(stem) ?? NONE;
+  return known().alike.get(stem) ?? NONE;
 }
 
 /** Whether a stem says little about what is meant. */
 export function isWeak(stem: string): boolean {
-  return WEAK.has(stem);
+  return known().weak.has(stem);
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const THESAURUS = thesaurus();
-const WEAK = new Set(WEAK_WORDS.map(stemOf));
+
+interface KnownStems {
+  /** What means about the same as a stem. */
+  readonly alike: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly weak: ReadonlySet<string>;
+}
+
+let knownStems: KnownStems | undefined;
+
+/** Made at the first search: few starts come to one. */
+function known(): KnownStems {
+  knownStems ??= { alike: thesaurus(), weak: new Set(WEAK_WORDS.map(stemOf)) };
+  return knownStems;
+}
 
 function thesaurus(): ReadonlyMap<string, ReadonlySet<string>> {
   const made = new Map<string, Set<string>>();

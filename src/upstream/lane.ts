@@ -47,7 +47,8 @@ export class Lane {
     const begun = performance.now();
     const watched: CallOptions = {
       ...options,
-      totalMs: Math.max(1, totalMs - (begun - arrived)),
+      // Whole: it is told to whoever called, where it passes.
+      totalMs: Math.max(1, Math.round(totalMs - (begun - arrived))),
       onQuestion:
         onQuestion === undefined
           ? undefined

@@ -44,13 +44,13 @@ export async function watch<T>(gateway: StartedGateway, run: () => Promise<T>): 
     over = true;
   });
   await looking;
-  return { value, peak: highest - rssBefore, kept: (await settled()) - before, healthy };
+  return { value, peak: highest - rssBefore, kept: (await settled(before)) - before, healthy };
 }
 
 /** Bytes held once what is let go of a little later, sockets and the memory of large buffers, is let go of. */
-async function settled(): Promise<number> {
+async function settled(before: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < ROUNDS && least > before + MIB; round += 1) {
     collect();
     least = Math.min(least, held());
     await setTimeout(LOOK_MS);
