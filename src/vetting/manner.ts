@@ -168,7 +168,8 @@ export function mannerFindings(
 function waysOf(text: string, foreign: Foreign): readonly { readonly id: Manner; readonly reason: string }[] {
   const words = sentencesOf(text);
   // A public key is there to be handed over.
-  const plain = text.toLowerCase().replaceAll(/\S{0,200}\.pub\b/g, '');
+  const lower = text.toLowerCase();
+  const plain = lower.includes('.pub') ? lower.replaceAll(/\S{0,200}\.pub\b/g, '') : lower;
   const said = (id: Manner) => saidIn(words, PHRASES[id]);
   const pose = POSES.find((mark) => plain.includes(mark));
   const file = PRIVATE_FILES.find((path) => plain.includes(path));
