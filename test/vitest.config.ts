@@ -7,10 +7,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'conformance/conformance',
   'e2e/docker',
-  'e2e/stdio-front',
-  'e2e/sdk-parity',
-  'e2e/readme',
   'ui/page',
+  'e2e/stdio-front',
+  'soak/soak',
+  'cluster/cluster',
+  'e2e/sdk-parity',
+  'faults/storm',
+  'hostile/stdio',
+  'e2e/matrix',
+  'e2e/readme',
 ];
 
 /** A file that starts last leaves a core idle, and a fresh clone has no times of an earlier run to go by. */
@@ -31,7 +36,7 @@ export default defineConfig({
     // Peers of other languages take their packages from their registries: a run of its own, `npm run test:interop`.
     exclude: ['test/interop/**'],
     // Two cores, but most of a file is waiting for processes, sockets and deadlines.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // Files run one after the other in a worker that has loaded the packages once, which costs more than most tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },
