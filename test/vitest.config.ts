@@ -36,7 +36,7 @@ export default defineConfig({
     // Peers of other languages take their packages from their registries: a run of its own, `npm run test:interop`.
     exclude: ['test/interop/**'],
     // Two cores, but most of a file is waiting for processes, sockets and deadlines.
-    maxWorkers: 5,
+    maxWorkers: 4,
     // Files run one after the other in a worker that has loaded the packages once, which costs more than most tests.
     isolate: false,
     sequence: { sequencer: LongestFirst },

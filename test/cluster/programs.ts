@@ -8,8 +8,11 @@ import { refusingPort } from '../kit/faults.ts';
 
 /** Redis and nginx as programs of this machine: `.ci/run` installs them, elsewhere they may be missing. */
 
+/** Servers lie where not everybody's path leads. */
+const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/local/sbin:/usr/sbin` };
+
 function isInstalled(program: string): boolean {
-  return spawnSync(program, ['-v'], { stdio: 'ignore' }).error === undefined;
+  return spawnSync(program, ['-v'], { stdio: 'ignore', env }).error === undefined;
 }
 
 /** Tests that need these programs: left out, with a line that says so, where one is not installed; never in CI. */
@@ -80,7 +83,7 @@ async function startProgram(
 ): Promise<Program> {
   const begin = async () => {
     let said = '';
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         said = (said + text).slice(-2_000);
