@@ -5,6 +5,7 @@ import { giveBackLater } from './give-back.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { outcomeJson, outcomeText, reloadWhenAsked } from './reload.ts';
+import { counted } from './text.ts';
 
 export interface ServeOptions extends GlobalOptions {
   readonly json?: boolean;
@@ -77,7 +78,12 @@ function upstreamLines(readiness: Readiness): readonly string[] {
   const entries = Object.entries(readiness.upstreams);
   const width = Math.max(0, ...entries.map(([id]) => id.length));
   return entries.map(([id, { state, era, tools, prompts, resources, templates, lastError }]) => {
-    const offers = `${tools} tools, ${prompts} prompts, ${resources} resources, ${templates} templates`;
+    const offers = [
+      counted(tools, 'tools'),
+      counted(prompts, 'prompts'),
+      counted(resources, 'resources'),
+      counted(templates, 'templates'),
+    ].join(', ');
     const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : (lastError ?? '');
     return `  ${id.padEnd(width)}  ${state.padEnd(10)}  ${about}`.trimEnd();
   });
