@@ -59,3 +59,31 @@ export function backoff(
 export function jittered(ms: number, random: () => number = Math.random): number {
   return ms * (0.9 + 0.2 * random());
 }
+
+/** One timer for many deadlines: rings at the earliest time that was set since it rang last. */
+export class Alarm {
+  readonly #ring: () => void;
+  #time = Number.POSITIVE_INFINITY;
+  #cancel = () => {};
+
+  constructor(ring: () => void) {
+    this.#ring = ring;
+  }
+
+  /** `time` as `performance.now()` tells it. Whoever is rung sets the next one. */
+  set(time: number): void {
+    if (time < this.#time) {
+      this.#cancel();
+      this.#time = time;
+      this.#cancel = after(Math.ceil(time - performance.now()), () => {
+        this.#time = Number.POSITIVE_INFINITY;
+        this.#ring();
+      });
+    }
+  }
+
+  cancel(): void {
+    this.#cancel();
+    this.#time = Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,5 +1,5 @@
 import { Linked, type Place } from './linked.ts';
-import { after } from './time.ts';
+import { Alarm } from './time.ts';
 
 /** One who waits, to be named when they do not any more. */
 export type Wait<T> = Place<{ readonly waiting: T; readonly end: number; readonly among: Linked<unknown> }>;
@@ -12,8 +12,7 @@ export class Waits<T> {
   readonly #due: (waiting: T) => void;
   /** By the length of the wait, which few values have: in the order of their ends. */
   readonly #queues = new Map<number, Linked<NonNullable<Wait<T>['value']>>>();
-  #looksAt = Number.POSITIVE_INFINITY;
-  #cancelLook = () => {};
+  readonly #alarm = new Alarm(() => this.#look());
 
   constructor(due: (waiting: T) => void) {
     this.#due = due;
@@ -28,7 +27,7 @@ export class Waits<T> {
       this.#queues.set(ms, among);
     }
     const wait = among.add({ waiting, end, among });
-    this.#lookAt(end);
+    this.#alarm.set(end);
     return wait;
   }
 
@@ -37,17 +36,8 @@ export class Waits<T> {
     wait.value?.among.remove(wait);
   }
 
-  #lookAt(time: number): void {
-    if (time < this.#looksAt) {
-      this.#cancelLook();
-      this.#looksAt = time;
-      this.#cancelLook = after(Math.ceil(time - performance.now()), () => this.#look());
-    }
-  }
-
   #look(): void {
     const now = performance.now();
-    this.#looksAt = Number.POSITIVE_INFINITY;
     for (const [ms, queue] of this.#queues) {
       let first = queue.first;
       for (
@@ -62,7 +52,7 @@ export class Waits<T> {
       if (first?.value === undefined) {
         this.#queues.delete(ms);
       } else {
-        this.#lookAt(first.value.end);
+        this.#alarm.set(first.value.end);
       }
     }
   }

@@ -1,9 +1,8 @@
 import { GatewayError } from '../base/errors.ts';
-import { isObject, type JsonObject, stringAt, without } from '../base/json.ts';
+import { isObject, type JsonObject, without } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import { extensionsOf, hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
-import { logLevelReaches } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { CONVERSABLE, ofTask, type TaskNames } from '../protocol/questions.ts';
 import type { CallOptions } from '../upstream/call.ts';
@@ -13,6 +12,7 @@ import type { RequestContext } from './context.ts';
 import { throughTask } from './legacy-task.ts';
 import type { ParkedCalls, ParkedHooks } from './parked.ts';
 import { recordedCall } from './record.ts';
+import { relayNotice } from './relay-notice.ts';
 import { mayRepeat } from './repeatable.ts';
 import type { RequestStates, StateSubject } from './request-state.ts';
 import { canVisit, linkQuestions, linksInWords, requiredLinks } from './required-links.ts';
@@ -277,21 +277,6 @@ function isUnfinished(result: JsonObject, { upstream, method }: Target, context:
     upstream,
     logged: 'a result of a type that was not negotiated',
   });
-}
-
-/** Progress under the client's own token, and only where it gave one; log messages that it wants to hear. */
-function relayNotice(notice: RpcNotification, params: JsonObject, context: RequestContext): void {
-  if (notice.method === 'notifications/progress') {
-    const progressToken = metaOf(params)[META.progressToken];
-    if (progressToken !== undefined) {
-      context.notify({ ...notice, params: { ...notice.params, progressToken } });
-    }
-    return;
-  }
-  const level = isObject(notice.params) ? stringAt(notice.params, 'level') : undefined;
-  if (notice.method === 'notifications/message' && logLevelReaches(level, context)) {
-    context.notify(notice);
-  }
 }
 
 /** `roots/list` needs no params by the schema, but the Go SDK cannot read it without. */

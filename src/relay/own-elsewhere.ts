@@ -35,6 +35,7 @@ export function askOwn(
       heard: (said) => {
         const { notice, question, withdrawn } = said;
         if (isObject(notice)) {
+          // Sealed by the replica that got it from `onNotice` itself.
           options?.onNotice?.(notice as unknown as RpcNotification);
         } else if (isObject(question)) {
           void answerTo(question, options, questions).then((answer) => talk.say({ answer }));

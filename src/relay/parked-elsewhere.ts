@@ -17,6 +17,7 @@ export function parkedElsewhere(peers: Peers): ParkedElsewhere | undefined {
           const asked = { ...answers, principal, capabilities };
           const heard = ({ notice }: JsonObject) => {
             if (isObject(notice)) {
+              // Sealed by the replica that got it from `onNotice` itself.
               onNotice(notice as unknown as RpcNotification);
             }
           };

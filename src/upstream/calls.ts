@@ -1,6 +1,6 @@
 import { ByNumber } from '../base/by-number.ts';
 import { GatewayError } from '../base/errors.ts';
-import { after } from '../base/time.ts';
+import { Alarm } from '../base/time.ts';
 import { isRpcId, type RpcId, type RpcNotification } from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { Call, type CallHolder, type CallOptions } from './call.ts';
@@ -20,8 +20,7 @@ export class Calls {
   #tooManyLate = false;
   readonly #idle: (() => void)[] = [];
   /** One timer for all deadlines: it fires no later than the first of them, and looks who is due. */
-  #looksAt = Number.POSITIVE_INFINITY;
-  #cancelLook = () => {};
+  readonly #alarm = new Alarm(() => this.#look());
 
   /** `abandoned` is told of a call that nobody waits for any more, so that the upstream can be told. */
   constructor(upstream: string, abandoned: (call: Call, why: string) => void) {
@@ -44,7 +43,7 @@ export class Calls {
     const call = new Call(this.#nextId++, method, options, this.#holder);
     this.#open.set(call.id, call);
     call.watch();
-    this.#lookAt(call.dueAt);
+    this.#alarm.set(call.dueAt);
     return call;
   }
 
@@ -64,25 +63,16 @@ export class Calls {
       this.#abandoned(call, why);
       return new GatewayError(code, { upstream: this.#upstream, ...(why === '' ? {} : { detail: why }) });
     },
-    due: (time) => this.#lookAt(time),
+    due: (time) => this.#alarm.set(time),
   };
-
-  #lookAt(time: number): void {
-    if (time < this.#looksAt) {
-      this.#cancelLook();
-      this.#looksAt = time;
-      this.#cancelLook = after(Math.ceil(time - performance.now()), () => this.#look());
-    }
-  }
 
   #look(): void {
     const now = performance.now();
-    this.#looksAt = Number.POSITIVE_INFINITY;
     for (const call of this.#open.values()) {
       if (call.dueAt <= now) {
         call.expire();
       } else {
-        this.#lookAt(call.dueAt);
+        this.#alarm.set(call.dueAt);
       }
     }
   }
@@ -156,7 +146,7 @@ export class Calls {
 
   /** Settles whatever still waits. */
   endAll(reason: GatewayError): void {
-    this.#cancelLook();
+    this.#alarm.cancel();
     for (const call of this.#open.values()) {
       call.reject(reason);
     }
