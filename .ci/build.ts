@@ -8,9 +8,6 @@ import { type BuildOptions, build, type Metafile } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** The vocabulary of the tokenizer is half as large as everything else, and few starts need it: a file of its own. */
-const TOKENIZER = 'gpt-tokenizer/encoding/o200k_base';
-
 const HOW = {
   absWorkingDir: ROOT,
   bundle: true,
@@ -46,53 +43,49 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Builds the program with all that it needs into one file, `main.js` in `folder`: Node finds, reads and links some 700
- * modules otherwise, which takes longer than everything else at a start (docs/decisions/0034). Beside it are its source
- * map, the licences of what is in it, and two files that few need: `tokens.js`, which is loaded when something is counted
- * in tokens, and `ui.js`, the operator page, which is loaded when somebody opens it.
+ * Builds the program with all that it needs into `folder`: Node finds, reads and links some 700 modules otherwise, which
+ * takes longer than everything else at a start (docs/decisions/0034). `main.js` is what every start needs; what `import()`
+ * asks for in `src` (the client of Redis, traces, the tokenizer) becomes files beside it, named `part-…`. Their line ends and indents are
+ * left out, because V8 keeps a program's text for as long as it runs; names stay, for stack traces. Beside them are their
+ * source maps, `ui.js` (the operator page, which is loaded when somebody opens it) and the licences of what is in them.
  */
 export async function buildProgram(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   const { metafile } = await build({
     ...HOW,
     entryPoints: ['src/main.ts'],
-    outfile: join(folder, 'main.js'),
+    outdir: folder,
+    splitting: true,
+    chunkNames: 'part-[name]-[hash]',
     sourcemap: true,
     sourcesContent: false,
+    minifyWhitespace: true,
+    lineLimit: 160,
     // Its entry for `require` loads its parts by names that no bundler can follow.
-    alias: { 'jsonc-parser': join(ROOT, 'node_modules/jsonc-parser/lib/esm/main.js') },
-    plugins: [
-      {
-        name: 'tokenizer-beside',
-        setup: ({ onResolve }) =>
-          onResolve({ filter: new RegExp(`^${TOKENIZER}$`) }, () => ({
-            path: './tokens.js',
-            external: true,
-          })),
-      },
-    ],
+    alias: {
+      'jsonc-parser': join(ROOT, 'node_modules/jsonc-parser/lib/esm/main.js'),
+      undici: join(ROOT, '.ci/undici.cjs'),
+    },
     // What is in it and was written as CommonJS asks for parts of Node.
     banner: {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },
   });
-  keepOneByte(join(folder, 'main.js'));
-  const tokens = await build({ ...HOW, entryPoints: [TOKENIZER], outfile: join(folder, 'tokens.js') });
+  for (const file of Object.keys(metafile.outputs).filter((name) => name.endsWith('.js'))) {
+    keepOneByte(join(ROOT, file));
+  }
   const page = await buildPage(join(folder, 'ui.js'));
-  const inputs = { ...metafile.inputs, ...tokens.metafile.inputs, ...page.inputs };
-  writeFileSync(join(folder, 'LICENSES.txt'), licences({ inputs }));
+  writeFileSync(join(folder, 'LICENSES.txt'), licences({ inputs: { ...metafile.inputs, ...page.inputs } }));
 }
 
 /**
- * What is left beyond Latin-1 stands in comments of packages. A single such sign makes V8 keep the whole text with two bytes
+ * What is left beyond ASCII stands in regular expressions. A single such sign makes V8 keep the whole text with two bytes
  * for each character, for as long as the process lives.
  */
 function keepOneByte(file: string): void {
   const text = readFileSync(file, 'utf8');
-  writeFileSync(
-    file,
-    text.replaceAll(/[^\0-\x7f]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  );
+  const escaped = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  writeFileSync(file, text.replaceAll(/[^\0-\x7f]/g, escaped));
 }
 
 /** The page as a module of its compressed files, by name; see `src/front/page.ts`. */

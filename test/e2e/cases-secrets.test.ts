@@ -101,7 +101,7 @@ describe.each([
   const secrets = canaries();
   const variable = (place: Place) => `CANARY_${place.toUpperCase()}`;
   const write = (place: Place) => (reference ? `\${env:${variable(place)}}` : secrets[place]);
-  const restart = { base: '200ms', cap: '400ms' };
+  const restart = { base: '100ms', cap: '5s' };
   const timeouts = { connect: '1s', probe: '500ms', call: '1s' };
   const known = Object.fromEntries(
     Object.entries(secrets).filter(([place]) => reference || KNOWN.includes(place as Place)),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, type ExpectStatic, it } from 'vitest';
 import { stringify } from 'yaml';
+import { compileCache } from '../kit/compile-cache.ts';
 import { connectModern } from '../kit/modern-agent.ts';
 import { processesMarked, processTree, signal } from '../kit/processes.ts';
 import { MAIN } from '../kit/program.ts';
@@ -75,7 +76,7 @@ async function startProgram(
   const serve = ['--import', BOOM, MAIN, 'serve', '-c', file, '--json', '--log-level', 'debug'];
   const [command = process.execPath, ...args] = about.command ?? [];
   const child = spawn(command, [...args, ...serve], {
-    env: { PATH: process.env['PATH'], ...about.env },
+    env: { PATH: process.env['PATH'], ...compileCache, ...about.env },
     stdio: ['ignore', 'ignore', 'pipe'],
     // A leader, as a terminal makes it.
     detached: true,

@@ -1,4 +1,4 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { buildProgram } from '../../.ci/build.ts';
 import { FOLDER } from './program.ts';
@@ -12,8 +12,11 @@ export async function setup(): Promise<void> {
   await mkdir(dirname(FOLDER), { recursive: true });
   await buildProgram(fresh);
   await mkdir(FOLDER, { recursive: true });
-  for (const file of ['main.js', 'main.js.map', 'tokens.js', 'ui.js', 'LICENSES.txt']) {
+  // What it starts with comes last: what that asks for is there by then.
+  for (const file of (await readdir(fresh)).toSorted((a, b) => Number(isMain(a)) - Number(isMain(b)))) {
     await rename(`${fresh}/${file}`, `${FOLDER}/${file}`);
   }
   await rm(fresh, { recursive: true });
 }
+
+const isMain = (file: string) => file === 'main.js';

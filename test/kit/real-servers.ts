@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './compile-cache.ts';
 import { signal } from './processes.ts';
 import { createWaits } from './waits.ts';
 
@@ -11,11 +12,13 @@ const PRELOAD = fileURLToPath(new URL('./loopback-preload.mjs', import.meta.url)
 export interface RealCommand {
   readonly command: string;
   readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 const run = (program: string, ...args: readonly string[]): RealCommand => ({
   command: process.execPath,
   args: [resolve(program), ...args],
+  env: compileCache,
 });
 
 export const everythingStdio = (): RealCommand =>
