@@ -26,6 +26,7 @@ import { Fleet } from './upstream/fleet.ts';
 import type { FleetEvents } from './upstream/fleet-events.ts';
 import type { Replicas } from './upstream/replicas.ts';
 import type { Rebuilding } from './upstream/roster.ts';
+import { strictestOf } from './vetting/quarantine.ts';
 import { Vetting, type VettingOptions } from './vetting/vetting.ts';
 
 /** What a change of an upstream passes through, and what is kept until one. */
@@ -198,7 +199,9 @@ function judges(rooms: {
   const { settings, fleet, log, approvals, store } = rooms;
   const vetting = new Vetting({
     ...approvals,
-    onChange: () => settings().pins.onChange,
+    // One that a reload has taken away is judged as one without keys of its own.
+    onChange: (id) => (settings().upstreams[id] ?? settings()).pins.onChange,
+    strictest: () => strictestOf(settings()),
     isOwn: (id) => fleet.reach(id).own,
     instructions: (id) =>
       fleet.settings(id).instructions ? fleet.toldTo(id, ANONYMOUS)?.instructions : undefined,

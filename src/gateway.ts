@@ -93,10 +93,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const seenBy = { approvals, seen: observing, shared: replicas.flow };
   const flow: ChangeFlow = changeFlow({ settings: now, clientInfo: serverInfo, log, ...seenBy });
   const { fleet, store, vetting } = flow;
-  const hello = new Hello({ fleet, settings: now, serverInfo });
+  const hello = new Hello({ fleet, settings: now, serverInfo, screen: vetting.screen });
   const allowance = new Allowance(() => now().limits.perPrincipal, replicas.limiter);
   const own = { hello, settings: now, sealer, allowance, observer: observing.observer, log };
-  const { relay, parked, lookup } = requestFlow({ ...flow, ...own, replicas });
+  const { relay, parked, lookup, shown } = requestFlow({ ...flow, ...own, replicas });
   const sessions = new Sessions(sealer, () => now().sessions, replicas.afar);
   replicas.join({ ...flow, sessions, parked });
   const streams = new Streams(() => regime, allowance);
@@ -113,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const status = statusOf({ ...flow, settings: now, report, shared: replicas.health });
   const seen = { hello, sessions, streams, readiness: status };
-  const operations = operating({ ...options, ...flow, ...seen, settings: now, lookup, parked });
+  const operations = operating({ ...options, ...flow, ...seen, settings: now, lookup, shown, parked });
   const rooms: FrontOptions = {
     ...flow,
     ...seen,

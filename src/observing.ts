@@ -192,7 +192,7 @@ export class Observing implements FlowObserver {
     if (metrics === undefined) {
       return;
     }
-    metrics.ended(method, record, tookMs, reply.json.length);
+    metrics.ended(method, record, tookMs, reply.parts?.byteLength ?? Buffer.byteLength(reply.json));
     if (reply.refused !== undefined) {
       metrics.refused(reply.refused.code);
     }

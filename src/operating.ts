@@ -15,6 +15,7 @@ import type { Entrance } from './relay/context.ts';
 import { Explainer } from './relay/explain.ts';
 import type { Gaze } from './relay/explain-options.ts';
 import type { AnyFinding } from './relay/explanation.ts';
+import type { Shown } from './relay/find-list.ts';
 import type { Hello } from './relay/hello.ts';
 import type { Lookup, Onlooker } from './relay/lookup.ts';
 
@@ -23,6 +24,7 @@ export interface OperatingRooms
   readonly settings: () => Settings;
   readonly hello: Hello;
   readonly lookup: Lookup;
+  readonly shown: Shown;
   readonly readiness: () => Readiness;
   /** What clients have open. */
   readonly sessions: { readonly size: number };
@@ -44,6 +46,7 @@ export function operating(rooms: OperatingRooms): Operations {
     store,
     hello: rooms.hello,
     lookup: rooms.lookup,
+    shown: rooms.shown,
     settings,
     rereadEvery: rooms.rereadEvery,
     report: (id) => rooms.readiness().upstreams[id],
@@ -68,16 +71,16 @@ export function operating(rooms: OperatingRooms): Operations {
         startedAt,
       }),
     config: () => fingerprint(settings(), rooms.sealingKey),
-    explain: (name, gaze) => {
+    explain: async (name, gaze) => {
       const onlooker = onlookerOf(gaze, settings());
       return explainer.explain({ ...onlooker, name, kind: gaze.kind, as: gaze.as });
     },
-    catalog: (query) => {
+    catalog: async (query) => {
       const onlooker = onlookerOf(query, settings());
       // Where nothing of an upstream may be seen, its endpoint is not there.
       const limit = onlooker.open ? query.limit : 0;
       const at = query.as === undefined && query.view === undefined ? undefined : 'endpoint';
-      const about = { store, settings: settings(), findings: findings() };
+      const about = { store, settings: settings(), findings: findings(), shown: rooms.shown };
       return catalogReport({ ...query, ...onlooker, limit, at }, about);
     },
   };

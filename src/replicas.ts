@@ -8,11 +8,15 @@ import type { Change } from './protocol/model.ts';
 import { askOwn, fleetAt, serveCalls } from './relay/own-elsewhere.ts';
 import type { ParkedCalls, ParkedElsewhere } from './relay/parked.ts';
 import { parkedElsewhere, RESUME, serveResume } from './relay/parked-elsewhere.ts';
+import type { SharedSets } from './relay/progressive.ts';
 import { partyOf } from './relay/reverse.ts';
+import type { TasksElsewhere } from './relay/tasks.ts';
+import { serveTasks, tasksElsewhere } from './relay/tasks-elsewhere.ts';
 import { SharedHomes } from './state/homes.ts';
 import { openState } from './state/open-state.ts';
 import { Peers } from './state/peers.ts';
 import { Revocations } from './state/revocations.ts';
+import { sharedTerms } from './state/shared-terms.ts';
 import { sharedTokens } from './state/shared-tokens.ts';
 import type { State, StateHealth } from './state/state.ts';
 
@@ -26,9 +30,12 @@ export interface Replicas {
   /** Seals what any of them opens. */
   readonly sealer: Sealer;
   readonly parked: ParkedElsewhere | undefined;
+  readonly tasks: TasksElsewhere | undefined;
   readonly fleetAt: ReturnType<typeof fleetAt>;
   /** The others, where there can be some. */
   readonly peers: Peers | undefined;
+  /** What they keep together. */
+  readonly shared: SharedSets | undefined;
   readonly afar: ConstructorParameters<typeof Sessions>[2];
   readonly limiter: State['limiter'];
   readonly health: () => StateHealth;
@@ -41,7 +48,7 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-interface JoinedRooms extends Pick<ChangeFlow, 'fleet' | 'store' | 'replies'> {
+interface JoinedRooms extends Pick<ChangeFlow, 'fleet' | 'store' | 'replies' | 'taskUpdates'> {
   readonly sessions: Sessions;
   readonly parked: ParkedCalls;
 }
@@ -62,6 +69,12 @@ export function createReplicas({ settings, sealingKey, log, ...given }: Replicas
   const peers = new Peers(state, sealer, log);
   const homes = new SharedHomes({ state, ask: (home, request) => askOwn(peers, home, request), log });
   let rooms: JoinedRooms | undefined;
+  const told = sharedTerms({
+    peers,
+    settings: (upstream) =>
+      joined(rooms).fleet.ids.includes(upstream) ? joined(rooms).fleet.settings(upstream) : undefined,
+    heard: (...those) => joined(rooms).fleet.toldElsewhere(...those),
+  });
   const links = new SessionLinks({
     peers,
     state,
@@ -74,19 +87,22 @@ export function createReplicas({ settings, sealingKey, log, ...given }: Replicas
     sealer,
     flow: {
       upstreams: state.shared
-        ? { tokens: (upstream) => sharedTokens(upstream, { state, sealer, log }), homes }
+        ? { tokens: (upstream) => sharedTokens(upstream, { state, sealer, log }), homes, told }
         : undefined,
       hint: (hint) => peers.tell(HINT, { ...hint }),
     },
     parked: parkedElsewhere(peers),
+    tasks: tasksElsewhere(peers, log),
     fleetAt: fleetAt(peers),
     peers: state.shared ? peers : undefined,
+    shared: state.shared ? sharedSets(state, log) : undefined,
     afar: state.shared ? (sid, principal) => links.afar(sid, principal) : undefined,
     limiter: (name, points, seconds) => state.limiter(name, points, seconds),
-    health: () => state.health(),
+    health: () => healthOf(state, peers),
     join(built) {
       rooms = built;
       serve(peers, links, built);
+      serveTasks(peers, { sealer, updates: built.taskUpdates });
       revocations({ state, peers, log }, built);
     },
     start: () => state.start(),
@@ -96,6 +112,21 @@ export function createReplicas({ settings, sealingKey, log, ...given }: Replicas
       await state.close();
     },
   };
+}
+
+function sharedSets(state: State, log: Log): SharedSets {
+  return {
+    note: (...about) => state.note(...about),
+    noted: (set) => state.noted(set),
+    onReach: (run) => state.onReach(run),
+    log,
+  };
+}
+
+function healthOf(state: State, peers: Peers): StateHealth {
+  const { refused } = peers;
+  const some = Object.values(refused).some((times) => times > 0);
+  return { ...state.health(), ...(some ? { refused } : {}) };
 }
 
 function joined(rooms: JoinedRooms | undefined): JoinedRooms {

@@ -5,6 +5,7 @@ import type { ChangeFlow } from './change-flow.ts';
 import type { Settings } from './config/settings.ts';
 import { Conversation } from './relay/conversation.ts';
 import { finding } from './relay/find-flow.ts';
+import type { Shown } from './relay/find-list.ts';
 import { Forward } from './relay/forward.ts';
 import type { Hello } from './relay/hello.ts';
 import { Lookup } from './relay/lookup.ts';
@@ -26,33 +27,43 @@ export function requestFlow(
     readonly allowance: Allowance;
     readonly observer: RequestObserver | undefined;
     readonly log: Log;
-    readonly replicas: Pick<Replicas, 'parked' | 'fleetAt' | 'peers'>;
+    readonly replicas: Pick<Replicas, 'parked' | 'fleetAt' | 'peers' | 'tasks' | 'shared'>;
   },
-): { relay: Relay; parked: ParkedCalls; lookup: Lookup } {
+): { relay: Relay; parked: ParkedCalls; lookup: Lookup; shown: Shown } {
   const seen = new SeenUris(rooms.replicas.peers);
   const lookup = new Lookup({ ...rooms, seen, lock: () => rooms.vetting.lock });
   const questions = () => rooms.settings().questions;
   const states = new RequestStates(rooms.sealer, () => questions().ttl);
   const parked = new ParkedCalls(states, questions, rooms.replicas.parked);
-  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates, rooms.fleet, rooms.replicas.parked?.home);
+  const tasks = new Tasks(rooms.sealer, rooms.taskUpdates, rooms.fleet, rooms.replicas.tasks);
   const conversation = new Conversation({ ...rooms, states, parked, fleetAt: rooms.replicas.fleetAt });
+  const looks = checks({ ...rooms, upstream: (id) => rooms.fleet.settings(id) });
   const forward = new Forward({
     ...rooms,
     lookup,
     seen,
     conversation,
     tasks,
-    checks: checks({ ...rooms, upstream: (id) => rooms.fleet.settings(id) }),
+    checks: looks,
   });
   const grown = (grant: string, entrance: string) => rooms.hub.tell(grant, entrance, 'tools');
+  const { shown, ...found } = finding({
+    ...rooms,
+    lookup,
+    forward,
+    grown,
+    peers: rooms.replicas.peers,
+    shared: rooms.replicas.shared,
+  });
   const relay = new Relay({
     allowance: rooms.allowance,
     hello: rooms.hello,
-    ...finding({ ...rooms, lookup, forward, grown, peers: rooms.replicas.peers }),
+    ...found,
     watching: new Watching({ ...rooms, lookup, tasks }),
     forward,
+    errors: looks.results,
     maxTtl: () => rooms.settings().lists.maxTtl,
     observer: rooms.observer,
   });
-  return { relay, parked, lookup };
+  return { relay, parked, lookup, shown };
 }

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 /** Stands for a long text while the JSON around it is parsed or written. Never leaves the process, so nobody can send it. */
 const STAND_IN = `long text ${randomBytes(16).toString('hex')} `;
 
+const BACKSLASH = 0x5c;
+
 /** Those that were met while {@link writeJson} is at work. */
 let met: LongText[] | undefined;
 
@@ -24,7 +26,10 @@ export class LongText {
 
   /** Decoded anew each time. */
   get text(): string {
-    return JSON.parse(this.#json.toString('utf8')) as string;
+    const json = this.#json;
+    return json.includes(BACKSLASH)
+      ? (JSON.parse(json.toString('utf8')) as string)
+      : json.toString('utf8', 1, json.length - 1);
   }
 
   toJSON(): string {
@@ -53,7 +58,12 @@ export class JsonParts {
   }
 
   toBuffer(): Buffer {
-    return Buffer.concat(this.#parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+    const whole = Buffer.allocUnsafe(this.byteLength);
+    let at = 0;
+    for (const part of this.#parts) {
+      at += typeof part === 'string' ? whole.write(part, at) : part.copy(whole, at);
+    }
+    return whole;
   }
 
   toString(): string {
@@ -107,10 +117,13 @@ export function putLongTexts(value: object, texts: readonly Buffer[]): void {
   }
 }
 
-/** A JSON value with every long text in it as a string; the same object where there is none. */
-export function whole(value: unknown): unknown {
+/**
+ * A JSON value with every long text in it as a string; the same object where there is none. `read` says as which string;
+ * undefined: as the one that it is.
+ */
+export function whole(value: unknown, read?: (text: LongText) => string): unknown {
   if (value instanceof LongText) {
-    return value.text;
+    return read === undefined ? value.text : read(value);
   }
   if (typeof value !== 'object' || value === null) {
     return value;
@@ -118,10 +131,10 @@ export function whole(value: unknown): unknown {
   let copy: unknown[] | Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
     const member: unknown = Reflect.get(value, key);
-    const read = typeof member === 'object' ? whole(member) : member;
-    if (read !== member) {
+    const now = typeof member === 'object' ? whole(member, read) : member;
+    if (now !== member) {
       copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-      Object.defineProperty(copy, key, { value: read, enumerable: true, writable: true, configurable: true });
+      Object.defineProperty(copy, key, { value: now, enumerable: true, writable: true, configurable: true });
     }
   }
   return copy ?? value;

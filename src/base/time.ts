@@ -1,3 +1,5 @@
+import type { EndSignal } from './ender.ts';
+
 /** Durations are milliseconds everywhere. */
 
 /** Longest delay a Node timer takes: 2^31 - 1 ms; a larger one would fire at once. */
@@ -25,7 +27,7 @@ export function at(time: number, run: () => void): () => void {
 }
 
 /** Resolves after `ms`, or at once when `signal` aborts (it never rejects: the caller looks at the signal). */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: EndSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) {
       resolve();

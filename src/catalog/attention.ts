@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts';
+import type { Change } from '../protocol/model.ts';
 import type { Caller, Duty } from './scoping.ts';
 import { type Catalog, changesBetween, type Swap } from './snapshot.ts';
 
@@ -39,6 +40,8 @@ export class Attention<C extends Caller> {
   readonly #working = new Set<string>();
   /** The catalog that whoever listens knows of; undefined as long as nobody can know one. */
   #announced: Catalog | undefined;
+  /** What was said to have changed before that: whoever listens may have been served by another replica. */
+  readonly #unannounced = new Set<Change>();
   #follows = false;
   #cancelPlan = () => {};
   #cancelTelling: (() => void) | undefined;
@@ -75,8 +78,22 @@ export class Attention<C extends Caller> {
 
   /** The principal was given this catalog. */
   served(catalog: Catalog): void {
-    if (this.active) {
-      this.#announced ??= catalog;
+    if (!this.active || this.#announced !== undefined) {
+      return;
+    }
+    this.#announced = catalog;
+    const changes = [...this.#unannounced];
+    this.#unannounced.clear();
+    if (changes.length > 0) {
+      const { grant: owner } = this.#personal.principal;
+      this.#host.publish({ before: this.#host.shared(), after: catalog, changes, owner });
+    }
+  }
+
+  /** A list of its own is said to have changed. */
+  heard(change: Change): void {
+    if (this.active && this.#announced === undefined) {
+      this.#unannounced.add(change);
     }
   }
 
@@ -118,6 +135,7 @@ export class Attention<C extends Caller> {
   close(): void {
     this.#listeners.clear();
     this.#announced = undefined;
+    this.#unannounced.clear();
     this.#cancelPlan();
     this.#cancelTelling?.();
     this.#cancelTelling = undefined;

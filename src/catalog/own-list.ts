@@ -27,6 +27,7 @@ export interface OwnListOptions {
 
 /** `undefined`: the upstream has no such list. */
 type Walk = () => Promise<ListPart | undefined>;
+const NO_WALK: Walk = () => Promise.resolve(undefined);
 
 /** Whoever is refused sees nothing, not even what was seen before. */
 const REFUSED: ErrorCode = 'UPSTREAM_AUTH';
@@ -38,7 +39,8 @@ const REFUSED: ErrorCode = 'UPSTREAM_AUTH';
 export class OwnList {
   readonly #options: OwnListOptions;
   readonly #flight = new Flight(() => this.#run());
-  #walk: Walk = () => Promise.resolve(undefined);
+  /** For the next run. A walk holds the whole request that it is for, so it is let go when it begins. */
+  #walk = NO_WALK;
   #list: ListPart | undefined;
   #known = false;
   /** Notices heard on connections that are the principal's own. */
@@ -132,9 +134,12 @@ export class OwnList {
    * be read stays as it was for a while.
    */
   read(walk: Walk): Promise<void> {
-    this.#walk = walk;
     const { running } = this.#flight;
-    return running !== undefined && this.#covered === this.notices ? running : this.#flight.run();
+    if (running !== undefined && this.#covered === this.notices) {
+      return running;
+    }
+    this.#walk = walk;
+    return this.#flight.run();
   }
 
   /** What a read that begins now takes into account. */
@@ -191,6 +196,8 @@ export class OwnList {
 
   async #run(): Promise<void> {
     const { notices } = this;
+    const walk = this.#walk;
+    this.#walk = NO_WALK;
     this.#covered = notices;
     if (this.#noticedAt !== undefined) {
       this.#noticedAt = undefined;
@@ -198,7 +205,7 @@ export class OwnList {
     }
     this.#pace.begin(this.#options.now());
     try {
-      this.take(await this.#walk(), notices);
+      this.take(await walk(), notices);
     } catch (thrown) {
       this.#fail(thrown);
     } finally {

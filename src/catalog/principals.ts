@@ -154,6 +154,7 @@ export class Principals<C extends Caller> {
   /** One principal was told that lists changed, on a connection of its own. */
   invalidate(upstream: string, change: Change, owner: string): void {
     for (const personal of this.#ownedBy(owner)) {
+      personal.attention.heard(change);
       this.#tell(personal, upstream, [change], (list) => list.invalidate());
     }
     const duties = this.#composer.duties.filter(

@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { PHRASES, SAYINGS } from './search-sayings.ts';
 import { ALIKE } from './search-thesaurus.ts';
 
 /** Words that say nothing about what a tool does, in descriptions and in questions. */
@@ -30,6 +31,9 @@ const WORD = /[\p{L}\p{N}]+/gu;
 /** Scripts that put no blanks between words: their runs are cut into pairs. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
 
+/** How far behind its verb a particle may stand, in words: "turn the light in the hall off". */
+const PARTICLE_WITHIN = 6;
+
 const stems = new Map<string, string>();
 
 /** The stems of the words of a text that say something, in their order; names are taken apart at `_`, `.` and capitals. */
@@ -43,6 +47,30 @@ export function stemsOf(text: string): string[] {
     }
   }
   return found;
+}
+
+/** As {@link stemsOf}, of what somebody asks for: a verb and its particle are one, as is a question and its measure. */
+export function stemsOfQuestion(text: string): string[] {
+  const words = [...apart(text.replace(/['’]/g, '')).matchAll(WORD)].map(([word]) => word);
+  const taken = new Set<number>();
+  return words.flatMap((word, at) => {
+    if (taken.has(at)) {
+      return [];
+    }
+    for (let next = at + 1; next <= at + PARTICLE_WITHIN && next < words.length; next += 1) {
+      const phrase = phraseOf(word, words[next] ?? '');
+      if (known().alike.has(phrase)) {
+        taken.add(next);
+        return [phrase];
+      }
+    }
+    return stemsOf(word);
+  });
+}
+
+/** Whether it is a phrase, which no definition has as such. */
+export function isPhrase(stem: string): boolean {
+  return stem.includes('_');
 }
 
 /** Other stems that may stand for the same, as far as they are known. */
@@ -73,19 +101,39 @@ function known(): KnownStems {
 
 function thesaurus(): ReadonlyMap<string, ReadonlySet<string>> {
   const made = new Map<string, Set<string>>();
-  for (const group of ALIKE.split(';')) {
-    const members = group.trim().split(/\s+/).map(stemOf);
-    for (const member of members) {
-      const others = made.get(member) ?? new Set();
-      made.set(member, others);
-      for (const other of members) {
-        if (other !== member) {
-          others.add(other);
-        }
+  const add = (from: string, to: readonly string[]) => {
+    const others = made.get(from) ?? new Set();
+    made.set(from, others);
+    for (const other of to) {
+      if (other !== from) {
+        others.add(other);
       }
+    }
+  };
+  for (const group of ALIKE.split(';')) {
+    const members = stemsIn(group);
+    for (const member of members) {
+      add(member, members);
+    }
+  }
+  for (const line of [...PHRASES.split(';'), ...SAYINGS.split(';')]) {
+    const [said = '', told = ''] = line.split('>');
+    for (const each of stemsIn(said)) {
+      add(each, stemsIn(told));
     }
   }
   return made;
+}
+
+function stemsIn(table: string): readonly string[] {
+  return table
+    .trim()
+    .split(/\s+/)
+    .map((word) => (isPhrase(word) ? phraseOf(...(word.split('_') as [string, string])) : stemOf(word)));
+}
+
+function phraseOf(verb: string, particle: string): string {
+  return `${stemOf(verb)}_${stemOf(particle)}`;
 }
 
 function apart(text: string): string {

@@ -2,8 +2,8 @@ import { isObject, objectAt, stringAt } from '../base/json.ts';
 import { forTheModel } from '../protocol/extensions.ts';
 import type { Item } from '../protocol/model.ts';
 import type { Entry } from './entry.ts';
-import { type Bag, bagOf, type Hit, SearchIndex } from './search-index.ts';
-import { stemsOf } from './search-words.ts';
+import { bagOf, type Rated, SearchIndex } from './search-index.ts';
+import { stemsOf, stemsOfQuestion } from './search-words.ts';
 import type { ListedItem, View } from './view.ts';
 
 /** Which tools are looked for. What is not given does not matter. */
@@ -17,10 +17,16 @@ export interface ToolQuery {
 }
 
 /** What the name of its server in the question is worth to a tool. */
-const NAMED = 1.6;
-/** What it is worth to a tool that it only reads, where a question begins like one; and by which names it does. */
+const NAMED = 2.5;
+/** How many letters, at least, and half of all, name a server that begins or ends with them: "calendar" names `gcalendar`. */
+const SHORTEST_PART = 4;
+/** What it is worth to a tool that it only reads, where a question begins like one, and where something is to be done. */
 const READS = 1.5;
+const ONLY_READS = 0.7;
 const QUESTION = /^(?:any|are|did|do|does|has|have|how|is|was|were|what|when|where|which|who|whose|why)\b/i;
+const DOING =
+  /^(?:(?:can|could|i|let|need|please|to|want|would|you) )*(?:add|answer|assign|book|buy|cancel|change|close|create|delete|drop|edit|enter|execute|get rid|give|let|log|make|mark|merge|move|mute|new|order|pause|post|publish|put|raise|record|remove|rename|reply|reserve|run|save|schedule|send|set|shut|start|stop|switch|tell|throw|trigger|turn|update|upload|write)\b/i;
+/** By which names a tool only reads. */
 const READING =
   /(?:^|[^a-z])(?:check|count|describe|find|get|inspect|list|lookup|query|read|search|show|view)(?:[^a-z]|$)/;
 /** Most tools that indexes are kept for, in all views together: about half a kilobyte each. */
@@ -35,6 +41,8 @@ const MOST_ARGUMENTS = 64;
 interface Indexed {
   readonly tools: readonly ListedItem[];
   readonly index: SearchIndex;
+  /** The stems of the ids of the servers. */
+  readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
 /** By the view, which is one object for all who see the same, and another one as soon as anything in it is another. */
@@ -50,37 +58,48 @@ const kept = new Map<WeakRef<View>, number>();
  * nothing else can be found, nor change what is. The index is made when it is first asked for; words are taken a slice at a time.
  */
 export async function searchTools(view: View, query: ToolQuery): Promise<readonly ListedItem[]> {
-  const { tools, index } = await indexOf(view);
-  const words = stemsOf(query.question);
-  const found = words.length === 0 ? tools : ranked(index.rate(words), tools, query.question, new Set(words));
-  return found.filter(({ entry }) => passes(entry, query));
+  const all = await indexOf(view);
+  const words = stemsOfQuestion(query.question);
+  const found = words.length === 0 ? all.tools : ranked(all, query.question, words);
+  const isFiltered = [query.servers, query.readOnly, query.destructive].some(
+    (filter) => filter !== undefined,
+  );
+  return isFiltered ? found.filter(({ entry }) => passes(entry, query)) : found;
 }
 
 /** Whoever names a server means its tools rather than those of others; whoever asks a question wants to know, not to change. */
 function ranked(
-  hits: readonly Hit[],
-  tools: readonly ListedItem[],
+  { tools, index, servers }: Indexed,
   question: string,
-  words: ReadonlySet<string>,
+  words: readonly string[],
 ): readonly ListedItem[] {
-  const asks = QUESTION.test(question);
-  const named = new Map<string, boolean>();
-  const isNamed = (upstream: string) => {
-    const known = named.get(upstream) ?? stemsOf(upstream).every((stem) => words.has(stem));
-    named.set(upstream, known);
-    return known;
-  };
-  return hits
-    .flatMap(({ at, score }) => {
-      const tool = tools[at];
-      if (tool === undefined) {
-        return [];
-      }
-      const named = isNamed(tool.entry.upstream) ? NAMED : 1;
-      return [{ tool, score: score * named * (asks && reads(tool.entry) ? READS : 1) }];
-    })
-    .sort((one, other) => other.score - one.score)
-    .map(({ tool }) => tool);
+  const reading = QUESTION.test(question) ? READS : DOING.test(question) ? ONLY_READS : 1;
+  const named = new Set([...servers].filter((server) => isNamed(server, words)).map(([id]) => id));
+  const found: { readonly tool: ListedItem; readonly score: number }[] = [];
+  for (const { at, score } of index.rate(words)) {
+    const tool = tools[at];
+    if (tool !== undefined) {
+      const { entry } = tool;
+      const kind = reading !== 1 && reads(entry) ? reading : 1;
+      found.push({ tool, score: score * kind * (named.has(entry.upstream) ? NAMED : 1) });
+    }
+  }
+  return found.sort((one, other) => other.score - one.score).map(({ tool }) => tool);
+}
+
+function isNamed([upstream, stems]: readonly [string, readonly string[]], words: readonly string[]): boolean {
+  const parts = upstream.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+  return (
+    (stems.length > 0 && stems.every((stem) => words.includes(stem))) ||
+    words.some((word) => parts.some((part) => isMostOf(part, word)))
+  );
+}
+
+function isMostOf(part: string, word: string): boolean {
+  return (
+    word.length >= Math.max(SHORTEST_PART, part.length / 2) &&
+    (part.startsWith(word) || part.endsWith(word) || part.endsWith(`${word}s`))
+  );
 }
 
 function reads({ original, item }: Entry): boolean {
@@ -117,36 +136,45 @@ function shorten(): void {
 
 async function makeIndex(view: View): Promise<Indexed> {
   const tools = view.list('tools').filter(({ entry }) => forTheModel(entry.item));
-  const bags: Bag[] = [];
+  const rated: Rated[] = [];
   for (const { entry } of tools) {
-    if (bags.length % SLICE === SLICE - 1 && !bagsOf.has(entry.item)) {
+    if (rated.length % SLICE === SLICE - 1 && !ratedOf.has(entry.item)) {
       await new Promise(setImmediate);
     }
-    bags.push(bagOfTool(entry));
+    rated.push(ratedTool(entry));
   }
-  return { tools, index: new SearchIndex(bags) };
+  const servers = new Set(tools.map(({ entry }) => entry.upstream));
+  return {
+    tools,
+    index: new SearchIndex(rated),
+    servers: new Map([...servers].map((id) => [id, stemsOf(id)])),
+  };
 }
 
 /** Of a definition; definitions outlive catalogs as long as they say the same. */
-const bagsOf = new WeakMap<Item, { readonly upstream: string; readonly name: string; readonly bag: Bag }>();
+const ratedOf = new WeakMap<
+  Item,
+  { readonly upstream: string; readonly name: string; readonly rated: Rated }
+>();
 
-function bagOfTool({ upstream, original, exposed, item }: Entry): Bag {
+function ratedTool({ upstream, original, exposed, item }: Entry): Rated {
   const name = original === exposed.bare ? original : `${original} ${exposed.bare}`;
-  const known = bagsOf.get(item);
+  const known = ratedOf.get(item);
   if (known?.upstream === upstream && known.name === name) {
-    return known.bag;
+    return known.rated;
   }
   const title = stringAt(item, 'title') ?? stringAt(objectAt(item, 'annotations'), 'title') ?? '';
   const args = Object.keys(objectAt(objectAt(item, 'inputSchema'), 'properties') ?? {});
   const bag = bagOf([
     { stems: stemsOf(name), weight: 2.5, usual: 3 },
     { stems: stemsOf(title.slice(0, LONGEST_TEXT)), weight: 1.5, usual: 3 },
-    { stems: stemsOf(upstream), weight: 2, usual: 1 },
-    { stems: stemsOf((stringAt(item, 'description') ?? '').slice(0, LONGEST_TEXT)), weight: 1, usual: 12 },
-    { stems: stemsOf(args.slice(0, MOST_ARGUMENTS).join(' ')), weight: 0.6, usual: 6 },
+    { stems: stemsOf(upstream), weight: 3, usual: 1 },
+    { stems: stemsOf((stringAt(item, 'description') ?? '').slice(0, LONGEST_TEXT)), weight: 1.4, usual: 12 },
+    { stems: stemsOf(args.slice(0, MOST_ARGUMENTS).join(' ')), weight: 0.75, usual: 6 },
   ]);
-  bagsOf.set(item, { upstream, name, bag });
-  return bag;
+  const rated = { bag, name: stemsOf(original) };
+  ratedOf.set(item, { upstream, name, rated });
+  return rated;
 }
 
 /** Hints that are not given count as the specification has them (spec 2026-07-28: schema, ToolAnnotations). */

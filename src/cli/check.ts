@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.ts';
 import { KINDS } from '../protocol/model.ts';
 import { several } from '../vetting/finding.ts';
 import type { Severity } from '../vetting/finding-table.ts';
+import { strictestOf } from '../vetting/quarantine.ts';
 import { breaks, differenceTo, readRunning, runningLines } from './check-diff.ts';
 import { hintLines } from './check-hints.ts';
 import {
@@ -62,7 +63,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       const report = checkReport(gateway, {
         failOn,
         lock: lockOf(options.config),
-        onChange: settings.pins.onChange,
+        onChange: strictestOf(settings),
         changes,
         running: running && (await differenceTo(running, settings, gateway)),
       });

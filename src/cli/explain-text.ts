@@ -46,7 +46,8 @@ function routeRows({ route, verdict }: Explanation): readonly Row[] {
     return [];
   }
   const { dotted, strict, bare } = route.names;
-  const listed = route.listed ? 'yes' : verdict === 'usable' ? 'no, but it can be used' : 'no';
+  const usable = verdict === 'usable' ? ', but it can be used' : '';
+  const listed = route.listed ? 'yes' : `no${route.found ? ', found by search_tools' : usable}`;
   return [
     [KIND_WORDS[route.kind], `${route.upstream}: ${route.original}`],
     ['names', `${dotted}${strict === dotted ? '' : `, strict ${strict}`}, at /mcp/${route.upstream} ${bare}`],

@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { Gaze } from '../relay/explain-options.ts';
 import type { Explanation } from '../relay/explanation.ts';
+import { strictestOf } from '../vetting/quarantine.ts';
 import { whileConnected } from './connected.ts';
 import { explanationText } from './explain-text.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
@@ -40,7 +41,7 @@ async function explainHere(
   const { operations } = gateway;
   try {
     // Whoever or whatever is asked for in vain is so before anything is started.
-    operations.explain(name, gaze);
+    await operations.explain(name, gaze);
   } catch (thrown) {
     await gateway.close();
     if (thrown instanceof GatewayError && thrown.code === 'QUERY_INVALID') {
@@ -49,9 +50,9 @@ async function explainHere(
     }
     throw thrown;
   }
-  return whileConnected(gateway, io, () => {
-    const approvals = { lock: lockOf(options.config), onChange: settings.pins.onChange };
-    return show(withFindings(operations.explain(name, gaze), vetted(gateway, approvals)), options, io);
+  return whileConnected(gateway, io, async () => {
+    const approvals = { lock: lockOf(options.config), onChange: strictestOf(settings) };
+    return show(withFindings(await operations.explain(name, gaze), vetted(gateway, approvals)), options, io);
   });
 }
 

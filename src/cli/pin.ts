@@ -2,7 +2,7 @@ import { wildcard } from '../base/wildcard.ts';
 import type { Gateway } from '../gateway.ts';
 import { PINNED } from '../vetting/definition.ts';
 import type { Offered, VettingFinding } from '../vetting/finding.ts';
-import { approved, type ItemName, type Lock } from '../vetting/lock.ts';
+import { approved, INSTRUCTIONS, type ItemName, type Lock } from '../vetting/lock.ts';
 import { asSaid } from '../vetting/offered.ts';
 import { itemKey, type PinChange, pinChanges, pinFindings } from '../vetting/pins.ts';
 import { whileConnected } from './connected.ts';
@@ -11,6 +11,7 @@ import { lockOf, lockPath, writeLock } from './lock-file.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { troubleLine, troublesOf } from './reach.ts';
 import { counted, oneLine } from './text.ts';
+import { instructionsOf } from './vetted.ts';
 
 export interface PinOptions extends GlobalOptions {
   readonly json?: boolean;
@@ -51,7 +52,9 @@ export async function pin(options: PinOptions, io: Io): Promise<ExitCode> {
   }
   const { gateway } = await openGateway(options, io, 'throwaway');
   return await whileConnected(gateway, io, async () => {
-    const offers = [...gateway.store.current.parts.values()].map(asSaid);
+    const offers = [...gateway.store.current.parts.values()].map((part) =>
+      asSaid(part, instructionsOf(gateway, part.upstream)),
+    );
     const before = state?.lock ?? new Map();
     const changes = pinChanges(before, offers);
     const approves = approvalOf(options.approve, state === undefined);
@@ -64,9 +67,9 @@ export async function pin(options: PinOptions, io: Io): Promise<ExitCode> {
     }
     const granted = changes.filter((change) => isGranted(change, approves));
     const names = new Set(
-      granted.flatMap(({ to, ...item }) => [keyOf(item), keyOf({ ...item, name: to ?? item.name })]),
+      granted.flatMap(({ to, ...item }) => [itemKey(item), itemKey({ ...item, name: to ?? item.name })]),
     );
-    const lock = approved(before, offers, (item) => state === undefined || names.has(keyOf(item)));
+    const lock = approved(before, offers, (item) => state === undefined || names.has(itemKey(item)));
     const isWritten = state === undefined || granted.length > 0;
     if (isWritten) {
       await writeLock(options.config, lock);
@@ -110,10 +113,6 @@ function ownListsOf(gateway: Gateway): readonly string[] {
   return Object.keys(upstreams).filter((id) => upstreams[id]?.state === 'idle');
 }
 
-function keyOf({ upstream, kind, name }: ItemName): string {
-  return itemKey(upstream, kind, name);
-}
-
 /** A rename is approved by either name: the one without the other would be a removal, or something new. */
 function isGranted({ to, ...item }: PinChange, approves: Approves): boolean {
   return approves(item) || (to !== undefined && approves({ ...item, name: to }));
@@ -129,11 +128,12 @@ function strangersIn(patterns: readonly string[], lock: Lock, offers: readonly O
 }
 
 function namesIn(lock: Lock): readonly string[] {
-  return [...lock].flatMap(([upstream, kinds]) =>
-    PINNED.flatMap((kind) =>
+  return [...lock].flatMap(([upstream, kinds]) => [
+    ...(kinds.instructions === undefined ? [] : [textOf({ upstream, kind: 'server', name: INSTRUCTIONS })]),
+    ...PINNED.flatMap((kind) =>
       [...(kinds[kind]?.keys() ?? [])].map((name) => textOf({ upstream, kind, name })),
     ),
-  );
+  ]);
 }
 
 function countsOf(lock: Lock): PinReport['pinned'] {

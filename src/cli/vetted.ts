@@ -13,14 +13,22 @@ export type AnyFinding = CatalogFinding | VettingFinding;
 
 /** Everything odd in what the servers say of themselves now, and how that differs from what was approved. */
 export function vetted(
-  { store, fleet }: Gateway,
+  gateway: Gateway,
   { lock, onChange }: { readonly lock: LockState; readonly onChange: OnChange },
 ): readonly VettingFinding[] {
-  const parts = [...store.current.parts.values()];
-  const told = (id: string) =>
-    fleet.settings(id).instructions ? fleet.toldTo(id, ANONYMOUS)?.instructions : undefined;
+  const parts = [...gateway.store.current.parts.values()];
+  const told = (id: string) => instructionsOf(gateway, id);
   return [
     ...lint(parts.map((part) => asServed(part, told(part.upstream)))),
-    ...lockFindings(lock, parts.map(asSaid), onChange),
+    ...lockFindings(
+      lock,
+      parts.map((part) => asSaid(part, told(part.upstream))),
+      onChange,
+    ),
   ];
+}
+
+/** What a server tells everybody for the model; undefined where it tells nothing, or the configuration does not pass it on. */
+export function instructionsOf({ fleet }: Gateway, upstream: string): string | undefined {
+  return fleet.settings(upstream).instructions ? fleet.toldTo(upstream, ANONYMOUS)?.instructions : undefined;
 }

@@ -83,7 +83,7 @@ export interface Surroundings {
 export function complete(file: SettingsFile, around: Surroundings): Settings {
   const upstreams: Record<string, UpstreamSettings> = Object.create(null);
   for (const [id, entry] of Object.entries(file.upstreams)) {
-    upstreams[id] = completeUpstream(id, entry, around);
+    upstreams[id] = completeUpstream(id, entry, file, around);
   }
   const { host = file.listen.host, port = file.listen.port } = around;
   const state = file.stateDir === undefined ? {} : { stateDir: resolve(around.folder, file.stateDir) };
@@ -110,12 +110,24 @@ function hasOwnCredential(entry: Entry): boolean {
   return 'url' in entry && OWN_CREDENTIALS.has(entry.credentials.type);
 }
 
-function completeUpstream(id: string, entry: Entry, { folder, lacking }: Surroundings): UpstreamSettings {
+function completeUpstream(
+  id: string,
+  entry: Entry,
+  { pins, vetting }: Pick<SettingsFile, 'pins' | 'vetting'>,
+  { folder, lacking }: Surroundings,
+): UpstreamSettings {
   const reason = lacking.get(id);
   const off = reason === undefined || !entry.enabled ? {} : { enabled: false, disabledReason: reason };
-  // Not every entry that was read has a namespace: it is one of the keys whose default is another value.
+  // Not every entry that was read has all of these: they are the keys whose default is another value.
   const isolation = entry.isolation ?? (hasOwnCredential(entry) ? 'user' : 'shared');
-  const named = { id, namespace: entry.namespace ?? id, isolation, ...off };
+  const named = {
+    id,
+    namespace: entry.namespace ?? id,
+    isolation,
+    pins: { ...pins, ...entry.pins },
+    vetting: { ...vetting, ...entry.vetting },
+    ...off,
+  };
   if ('command' in entry) {
     return { ...entry, ...named, kind: 'stdio', cwd: resolve(folder, entry.cwd ?? '') };
   }

@@ -28,10 +28,12 @@ export const LIVE: ReadonlySet<string> = new Set<keyof UpstreamSettings>([
   'instructions',
   'namespace',
   'optional',
+  'pins',
   'retry',
   'tools',
   'trust',
   'validate',
+  'vetting',
 ]);
 
 /** Whether an upstream that runs by the first settings has to be started anew for the second. */

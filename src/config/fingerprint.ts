@@ -60,6 +60,7 @@ const OPEN_OF_UPSTREAMS: ReadonlySet<string> = new Set([
   'transport',
   'isolation',
   'tools',
+  'pins',
   'trust',
   'instructions',
   'timeouts',

@@ -95,6 +95,9 @@ export const changes = section(
   { debounce: duration('50ms', 'Changes that come within this time of each other make one notice.') },
 );
 
+/** What becomes of a definition that is not the approved one. */
+export const ON_CHANGE = ['warn', 'allow', 'quarantine'] as const;
+
 export const pins = section(
   {
     default: {},
@@ -102,7 +105,7 @@ export const pins = section(
       'What is approved of what the servers say of themselves: `patchbay pin` writes it to `patchbay.lock.json` beside this file.',
   },
   {
-    onChange: oneOf(['warn', 'allow', 'quarantine'], {
+    onChange: oneOf(ON_CHANGE, {
       default: 'warn',
       description:
         'When a definition is not the approved one. `warn`: logged once and counted in `/readyz`. `allow`: nothing is said. Without a lock file neither says anything. `quarantine`: also, what is new or means something else is not served until it is approved, and what has grown is told as it was approved; without a lock file, or with one that cannot be read, nothing that can be approved is served.',

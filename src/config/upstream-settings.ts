@@ -13,8 +13,9 @@ import {
   text,
   whole,
 } from './declare.ts';
+import { ON_CHANGE } from './gateway-settings.ts';
 import { tools } from './tool-settings.ts';
-import { validate } from './vetting-settings.ts';
+import { upstreamVetting, validate } from './vetting-settings.ts';
 
 /** The sections about one upstream: what both kinds share, and what is particular to each. */
 
@@ -61,6 +62,18 @@ const common = {
   }),
   tools,
   validate,
+  vetting: upstreamVetting,
+  pins: section(
+    { default: {}, description: 'What is approved of what it says of itself.' },
+    {
+      onChange: Type.Unsafe<(typeof ON_CHANGE)[number]>({
+        type: 'string',
+        enum: ON_CHANGE,
+        derived: 'that of `pins.onChange`',
+        description: 'When one of its definitions is not the approved one.',
+      }),
+    },
+  ),
   trust: section(
     { default: {}, description: 'What it says of itself that is believed.' },
     {

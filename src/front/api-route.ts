@@ -49,11 +49,11 @@ export function apiRoutes(server: FastifyInstance, front: FrontOptions): void {
     },
     catalog: {
       takes: ['from', 'limit', 'definitions', ...GAZE],
-      answer: (query, reply) => {
+      answer: async (query, reply) => {
         const definitions = query['definitions'] === undefined || query['definitions'] === 'true';
         const from = countIn(query, 'from', 0);
         const limit = Math.min(MOST_ITEMS, countIn(query, 'limit', MOST_ITEMS));
-        const report = operations.catalog({ ...gazeOf(query), from, limit, definitions });
+        const report = await operations.catalog({ ...gazeOf(query), from, limit, definitions });
         void reply.type('application/json; charset=utf-8');
         return Readable.from(piecesOf(report), { objectMode: false });
       },
@@ -63,7 +63,7 @@ export function apiRoutes(server: FastifyInstance, front: FrontOptions): void {
   for (const [path, { takes, answer }] of Object.entries(served)) {
     const url = `/api/${path}`;
     server.get(url, { onRequest }, async (request, reply) => {
-      const answered = answer(queryOf(request, takes), reply);
+      const answered = await answer(queryOf(request, takes), reply);
       if (answered instanceof Readable) {
         return answered;
       }

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { listingOf } from '../access/listing.ts';
 import { type Access, EVERYTHING } from '../access/policy.ts';
 import { viewFilter } from '../access/view-filter.ts';
@@ -27,8 +26,15 @@ export interface Door {
   readonly carrier?: { readonly traceparent: string; readonly tracestate: string | undefined } | undefined;
 }
 
+/** What a request says of that. */
+interface Asking {
+  readonly params: EndpointRoute['Params'];
+  readonly query: EndpointRoute['Querystring'];
+  readonly headers: HeaderMap;
+}
+
 /** Where this request wants to come in. Throws REQUEST_INVALID for a naming style unknown. */
-export function doorOf(request: FastifyRequest<EndpointRoute>): Door {
+export function doorOf(request: Asking): Door {
   const { names } = request.query;
   if (names !== undefined && names !== 'dotted' && names !== 'strict') {
     throw new GatewayError('REQUEST_INVALID', { detail: 'names must be dotted or strict.' });

@@ -1,8 +1,8 @@
-import type { FastifyReply } from 'fastify';
 import type { Log } from '../base/log.ts';
 import { type Wait, Waits } from '../base/waits.ts';
 import type { Reply } from '../relay/relay.ts';
 import type { FrontOptions } from './front.ts';
+import type { HttpReply } from './http.ts';
 import type { Outlet } from './outlet.ts';
 import { refusalHeaders } from './refusal.ts';
 import { SseStream } from './sse-stream.ts';
@@ -10,7 +10,7 @@ import type { Unread } from './unread.ts';
 import { answerWhole } from './whole-answer.ts';
 
 export interface ExchangeOptions {
-  readonly reply: FastifyReply;
+  readonly reply: HttpReply;
   readonly unread: Unread;
   readonly accepts: { readonly json: boolean; readonly sse: boolean };
   /** Turns the response into an event stream. */
@@ -109,7 +109,7 @@ export class Exchange {
 
 /** Takes the response out of the framework's hands and turns it into an event stream. */
 export function openStream(
-  reply: FastifyReply,
+  reply: HttpReply,
   headers: Readonly<Record<string, string>>,
   { regime, streams }: Pick<FrontOptions, 'regime' | 'streams'>,
   log: Log,

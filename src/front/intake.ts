@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
+import type { HttpRequest } from './http.ts';
+
+type Holding = Pick<HttpRequest, 'headers' | 'heldBytes'>;
 
 /** When a client that was sent away for want of room may come again, in ms. */
 const RETRY_MS = 1_000;
@@ -25,7 +27,7 @@ export class Intake {
    * Hands over the body of a request as bytes; they count until {@link done}. Fails with BODY_TOO_LARGE, BODIES_FULL where
    * all together would be too many, TYPE_REFUSED for a body in a content encoding, which could unpack to anything.
    */
-  read(request: FastifyRequest, body: Readable, taken: Taken): void {
+  read(request: Holding, body: Readable, taken: Taken): void {
     const refusal = this.#refusal(request);
     if (refusal !== undefined) {
       taken(refusal);
@@ -69,7 +71,7 @@ export class Intake {
     }
   }
 
-  #refusal({ headers }: FastifyRequest): GatewayError | undefined {
+  #refusal({ headers }: Holding): GatewayError | undefined {
     const coding = headers['content-encoding'];
     if (coding !== undefined && coding !== 'identity') {
       return new GatewayError('TYPE_REFUSED', { detail: 'Content encodings are not taken.' });
@@ -80,13 +82,13 @@ export class Intake {
   }
 
   /** The request was served: what its body brought is nobody's any more. Idempotent. */
-  done(request: FastifyRequest): void {
+  done(request: Holding): void {
     this.#bytes -= request.heldBytes;
     request.heldBytes = 0;
   }
 
   /** Counts bytes that came in; returns why they are too many, where they are. */
-  #add(request: FastifyRequest, bytes: number): GatewayError | undefined {
+  #add(request: Holding, bytes: number): GatewayError | undefined {
     const { maxBodyBytes, bodiesBytes } = this.#limits();
     this.#bytes += bytes;
     request.heldBytes += bytes;

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { MCP } from '../access/resource.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { HEADERS, headerOf } from '../protocol/headers.ts';
 import type { RpcMessage, RpcRequest } from '../protocol/json-rpc.ts';
@@ -8,17 +9,23 @@ import { answerInSession, endSession, greet, hear, modernContext } from './chann
 import { Exchange, type ExchangeOptions, openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
 import { acceptedForms, requireEventStream } from './guard.ts';
+import type { HttpReply } from './http.ts';
 import { sortInbound } from './inbound.ts';
 import { serveListen } from './listen-route.ts';
 import { refuse } from './refusal.ts';
 import { replaysOf, serveGet } from './session-stream.ts';
 import type { Session } from './sessions.ts';
 import type { SseStream } from './sse-stream.ts';
-import { bodyOf, clientRoutes, notOffered, overSignal, type Visit } from './visit.ts';
+import { allowOf, bodyOf, clientRoutes, notOffered, overSignal, type Visit } from './visit.ts';
+
+const SERVED = { POST: post, GET: get, DELETE: end };
+
+/** What serves a POST without the framework, beside these routes. */
+export const POSTED = { path: MCP.path, serve: post, allow: allowOf(SERVED) };
 
 /** `POST`, `GET` and `DELETE` of `/mcp` and `/mcp/<upstream id>`. */
 export function mcpRoutes(server: FastifyInstance, front: FrontOptions): void {
-  clientRoutes(server, front, '/mcp', { POST: post, GET: get, DELETE: end });
+  clientRoutes(server, front, MCP.path, SERVED);
 }
 
 async function post(here: Visit): Promise<void> {
@@ -103,7 +110,7 @@ async function batch(here: Visit, values: readonly unknown[], session: Session):
 }
 
 /** There is nothing to say. */
-function accepted(reply: FastifyReply): void {
+function accepted(reply: HttpReply): void {
   void reply.code(202).send();
 }
 

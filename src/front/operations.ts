@@ -11,12 +11,12 @@ export interface CatalogQuery extends Gaze {
 
 /**
  * What operators may ask of a running gateway, and nobody else. All of it is the state of this moment: nothing is waited
- * for, started or asked. Each throws QUERY_INVALID for a principal that cannot be imagined or a view that is not there.
+ * for, started or asked. They throw QUERY_INVALID, or reject with it, for a principal that cannot be imagined or a view that is not there.
  */
 export interface Operations {
   status(): Overview<AnyFinding>;
-  explain(name: string, gaze: Gaze): Explanation;
-  catalog(query: CatalogQuery): CatalogReport;
+  explain(name: string, gaze: Gaze): Promise<Explanation>;
+  catalog(query: CatalogQuery): Promise<CatalogReport>;
   /** A Fingerprint, see config/fingerprint.ts: where another configuration differs, without any value. */
   config(): object;
 }

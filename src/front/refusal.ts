@@ -1,10 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { writeChallenge } from '../access/challenge.ts';
 import { ERRORS } from '../base/error-table.ts';
 import type { GatewayError } from '../base/errors.ts';
 import { wireError } from '../protocol/codec.ts';
 import { failure, type RpcId } from '../protocol/json-rpc.ts';
 import type { Reply } from '../relay/relay.ts';
+import type { HttpReply, HttpRequest } from './http.ts';
 
 /** The answer to a message that never got as far as its method; without an id where none could be read. */
 export function refusal(error: GatewayError, id: RpcId | undefined): Reply {
@@ -12,7 +12,7 @@ export function refusal(error: GatewayError, id: RpcId | undefined): Reply {
 }
 
 /** Answers an HTTP request with it. */
-export function refuse(reply: FastifyReply, error: GatewayError, id?: RpcId): void {
+export function refuse(reply: HttpReply, error: GatewayError, id?: RpcId): void {
   reply.request.log[error.row.log]({ err: error }, 'refused');
   reply.server.noteRefusal(error.code);
   const { status, json } = refusal(error, id);
@@ -21,7 +21,7 @@ export function refuse(reply: FastifyReply, error: GatewayError, id?: RpcId): vo
 
 /** What the headers of a refusal say of it: what to sign in with (RFC 6750, 3), and when to come again. */
 export function refusalHeaders(
-  request: FastifyRequest,
+  request: Pick<HttpRequest, 'endpoint' | 'server'>,
   error: Pick<GatewayError, 'code' | 'scopes' | 'data'>,
 ): Readonly<Record<string, string>> {
   const { endpoint, server } = request;

@@ -56,3 +56,12 @@ export class RequestLog implements FastifyBaseLogger {
     return this.#made;
   }
 }
+
+/** Names for the requests of one server, as its log lines have them. */
+export function requestIds(): () => string {
+  let last = 0;
+  return () => {
+    last = (last + 1) % 2 ** 31;
+    return `req-${last.toString(36)}`;
+  };
+}

@@ -2,47 +2,38 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, {
   type FastifyError,
   type FastifyInstance,
-  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { type Challenge, challengeOf, type Refused } from '../access/challenge.ts';
-import { type Endpoint, metadataUrl } from '../access/resource.ts';
+import { challengeOf } from '../access/challenge.ts';
+import { metadataUrl } from '../access/resource.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { sentValues } from '../protocol/headers.ts';
 import { apiRoutes } from './api-route.ts';
+import { Direct } from './direct.ts';
 import { eventsRoute } from './events-route.ts';
 import type { FrontOptions } from './front.ts';
 import { type GuardRule, judgeRequest, preflightHeaders, type Verdict } from './guard.ts';
+import type { HttpReply, HttpRequest, HttpServer } from './http.ts';
 import { malformedHttp, undecodablePath } from './malformed.ts';
-import { mcpRoutes } from './mcp-route.ts';
+import { mcpRoutes, POSTED } from './mcp-route.ts';
 import { metadataRoutes } from './metadata-route.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { opsRoutes } from './ops-route.ts';
 import { refuse } from './refusal.ts';
-import type { Standing } from './regime.ts';
-import { RequestLog } from './request-log.ts';
+import { RequestLog, requestIds } from './request-log.ts';
 import { sse2024Routes } from './sse-2024-route.ts';
 import { uiRoutes } from './ui-route.ts';
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** An HTTP request is refused as a whole. */
-    noteRefusal: (code: ErrorCode) => void;
-    /** What somebody is told to do who is not let in there. */
-    challengeAt: (endpoint: Endpoint, refused: Refused) => Challenge | undefined;
-  }
+  interface FastifyInstance extends HttpServer {}
   interface FastifyRequest {
-    /** CORS headers of the answer, for responses that leave the framework's hands. */
-    corsHeaders: Readonly<Record<string, string>>;
-    /** What of its body counts among all bodies that are held. */
-    heldBytes: number;
-    /** Who asks and where, on the routes of clients. */
-    standing: Standing;
-    /** Where it came in, on the routes that ask for a sign-in. */
-    endpoint: Endpoint | undefined;
+    corsHeaders: HttpRequest['corsHeaders'];
+    heldBytes: HttpRequest['heldBytes'];
+    standing: HttpRequest['standing'];
+    endpoint: HttpRequest['endpoint'];
   }
 }
 
@@ -74,7 +65,9 @@ export interface Front {
 export function createFront(front: FrontOptions): Front {
   const { log } = front;
   const { settings } = front.regime();
+  const nextId = requestIds();
   const server = Fastify({
+    genReqId: nextId,
     loggerInstance: log,
     childLoggerFactory: (parent, bindings, options) => new RequestLog(() => parent.child(bindings, options)),
     logController: new LogController({ disableRequestLogging: true }),
@@ -99,18 +92,14 @@ export function createFront(front: FrontOptions): Front {
   server.addContentTypeParser('application/json', (request: FastifyRequest, body: IncomingMessage, done) =>
     front.intake.read(request, body, done),
   );
-  server.addHook('onRequest', (request, reply, done) => {
-    if (passes(request, reply, guard.under(front.regime().settings.listen))) {
+  const guarded = (request: HttpRequest, reply: HttpReply) =>
+    passes(request, reply, guard.under(front.regime().settings.listen));
+  server.addHook('onRequest', (request: HttpRequest, reply: HttpReply, done) => {
+    if (guarded(request, reply)) {
       done();
     }
   });
-  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
-    const error = fromFastify(thrown);
-    if (UNREAD.has(error.code)) {
-      reply.header('connection', 'close');
-    }
-    return refuse(reply, error);
-  });
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => failed(thrown, reply));
   server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
   mcpRoutes(server, front);
   sse2024Routes(server, front);
@@ -120,6 +109,8 @@ export function createFront(front: FrontOptions): Front {
   apiRoutes(server, front);
   eventsRoute(server, front);
   uiRoutes(server, front);
+  const direct = new Direct({ ...POSTED, front, server, nextId, passes: guarded, failed });
+  const closing = besideFramework(server, direct);
   return {
     async listen() {
       const { host, port } = settings.listen;
@@ -130,6 +121,7 @@ export function createFront(front: FrontOptions): Front {
       return bound;
     },
     async close() {
+      closing();
       const closed = server.close();
       front.streams.endAll();
       // A connection that is busy now becomes idle with its answer, and would then stay for its keep-alive time.
@@ -137,6 +129,23 @@ export function createFront(front: FrontOptions): Front {
       await closed.finally(() => clearInterval(sweeping));
     },
     cut: () => server.server.closeAllConnections(),
+  };
+}
+
+/**
+ * Requests go to `direct` first, and to the framework where it leaves them alone; all of them to the framework from the
+ * call of the returned function on, since it tells clients that keep their connections that the server closes.
+ */
+function besideFramework({ server }: FastifyInstance, direct: Direct): () => void {
+  let isClosing = false;
+  const [framework] = server.listeners('request');
+  server.removeAllListeners('request').on('request', (request, response) => {
+    if (isClosing || !direct.take(request, response)) {
+      framework?.call(server, request, response);
+    }
+  });
+  return () => {
+    isClosing = true;
   };
 }
 
@@ -205,7 +214,7 @@ function guardRule({ publicUrl, ...listen }: Listen, port: number): GuardRule {
 }
 
 /** Host and Origin first, then preflight, before any work and before sign-in. False: it is answered. */
-function passes(request: FastifyRequest, reply: FastifyReply, guard: Guard): boolean {
+function passes(request: HttpRequest, reply: HttpReply, guard: Guard): boolean {
   const { refusal, headers } = guard.judge(request.raw);
   request.corsHeaders = headers;
   reply.headers(headers);
@@ -224,10 +233,18 @@ function passes(request: FastifyRequest, reply: FastifyReply, guard: Guard): boo
   return true;
 }
 
+function failed(thrown: unknown, reply: HttpReply): void {
+  const error = fromFastify(thrown);
+  if (UNREAD.has(error.code)) {
+    reply.header('connection', 'close');
+  }
+  refuse(reply, error);
+}
+
 /** The framework's own refusals, translated once. */
-function fromFastify(thrown: FastifyError | GatewayError): GatewayError {
-  if (thrown instanceof GatewayError) {
-    return thrown;
+function fromFastify(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError || !isFastifyError(thrown)) {
+    return toGatewayError(thrown);
   }
   switch (thrown.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -240,4 +257,8 @@ function fromFastify(thrown: FastifyError | GatewayError): GatewayError {
         ? new GatewayError('REQUEST_INVALID', { cause: thrown })
         : toGatewayError(thrown);
   }
+}
+
+function isFastifyError(thrown: unknown): thrown is FastifyError {
+  return thrown instanceof Error && 'code' in thrown;
 }

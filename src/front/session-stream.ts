@@ -1,9 +1,9 @@
-import type { FastifyReply } from 'fastify';
 import { takesPriming } from '../protocol/legacy-features.ts';
 import { addOutlet, removeOutlet } from './aside.ts';
 import { callerOf } from './channel.ts';
 import { openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
+import type { HttpReply } from './http.ts';
 import type { Standing } from './regime.ts';
 import { homeOf, Replays } from './replay.ts';
 import type { Session } from './sessions.ts';
@@ -11,7 +11,7 @@ import type { SseStream } from './sse-stream.ts';
 
 export interface StreamRequest {
   readonly standing: Standing;
-  readonly reply: FastifyReply;
+  readonly reply: HttpReply;
   /** CORS headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** `Last-Event-ID`: the last event of a broken stream that the client has. */

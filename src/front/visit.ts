@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { sentCredentials } from '../access/credential.ts';
 import type { Principal } from '../access/principal.ts';
 import { endpointOf } from '../access/resource.ts';
 import { GatewayError } from '../base/errors.ts';
 import { doorOf, type EndpointRoute } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
+import type { ClientRequest, HttpReply } from './http.ts';
 import { parseJson } from './inbound.ts';
 import { refuse } from './refusal.ts';
 import type { Standing } from './regime.ts';
@@ -14,8 +15,8 @@ import type { Standing } from './regime.ts';
 export interface Visit extends Pick<Standing, 'principal' | 'entrance' | 'log'> {
   readonly front: FrontOptions;
   readonly standing: Standing;
-  readonly request: FastifyRequest<EndpointRoute>;
-  readonly reply: FastifyReply;
+  readonly request: ClientRequest;
+  readonly reply: HttpReply;
   /** CORS headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
   /** The HTTP methods that are served here, as `Allow` names them. */
@@ -23,7 +24,7 @@ export interface Visit extends Pick<Standing, 'principal' | 'entrance' | 'log'> 
 }
 
 /** Answers, or takes the response out of the framework's hands, before it is done. */
-type Serve = (here: Visit) => Promise<void>;
+export type Serve = (here: Visit) => Promise<void>;
 
 interface Served {
   readonly POST: Serve;
@@ -47,44 +48,67 @@ export function clientRoutes(
   served: Served,
 ): void {
   const handlers: Partial<Record<HTTPMethods, Serve>> = { ...served };
-  const allow = [...Object.keys(served), 'OPTIONS'].join(', ');
+  const allow = allowOf(served);
   for (const url of [path, `${path}/:name`]) {
     for (const method of METHODS) {
       const serve = handlers[method] ?? notOffered;
       server.route<EndpointRoute>({
         method,
         url,
-        onRequest: (request, _reply, done) => {
-          const endpoint = endpointOf(path, request.params.name);
-          if (endpoint === undefined) {
-            throw new GatewayError('ENDPOINT_UNKNOWN');
-          }
-          // No closure is kept at the request: with one there, V8 held every request until the next full collection.
-          request.endpoint = endpoint;
-          const regime = front.regime();
-          const admit = (principal: Principal) => {
-            request.standing = regime.admit(principal, doorOf(request), request.log);
-          };
-          // What there is, is not for strangers to know: whatever sign-in refuses comes before ENDPOINT_UNKNOWN.
-          const principal = regime.authenticate(sentCredentials(request.raw.rawHeaders), endpoint);
-          if (principal instanceof Promise) {
-            principal.then(admit).then(() => done(), done);
-          } else {
-            admit(principal);
-            done();
-          }
-        },
-        handler: async (request, reply) => {
-          const { standing, corsHeaders: headers } = request;
-          const { principal, entrance, log } = standing;
-          try {
-            await serve({ standing, principal, entrance, log, front, request, reply, headers, allow });
-          } finally {
-            front.intake.done(request);
-          }
-        },
+        onRequest: (request, _reply, done) =>
+          letIn(front, path, request, (fault) => (fault === undefined ? done() : done(fault))),
+        handler: (request, reply) => visit(serve, front, allow, request, reply),
       });
     }
+  }
+}
+
+/** As `Allow` names them. */
+export function allowOf(served: Partial<Served>): string {
+  return [...Object.keys(served), 'OPTIONS'].join(', ');
+}
+
+/** Who asks and where: noted at the request before `done`, which gets what is wrong, if it is not thrown. */
+export function letIn(
+  front: FrontOptions,
+  path: string,
+  request: ClientRequest,
+  done: (fault?: Error) => void,
+): void {
+  const endpoint = endpointOf(path, request.params.name);
+  if (endpoint === undefined) {
+    throw new GatewayError('ENDPOINT_UNKNOWN');
+  }
+  // No closure is kept at the request: with one there, V8 held every request until the next full collection.
+  request.endpoint = endpoint;
+  const regime = front.regime();
+  const admit = (principal: Principal) => {
+    request.standing = regime.admit(principal, doorOf(request), request.log);
+  };
+  // What there is, is not for strangers to know: whatever sign-in refuses comes before ENDPOINT_UNKNOWN.
+  const principal = regime.authenticate(sentCredentials(request.raw.rawHeaders), endpoint);
+  if (principal instanceof Promise) {
+    principal.then(admit).then(() => done(), done);
+  } else {
+    admit(principal);
+    done();
+  }
+}
+
+/** Serves a request that was let in and is read. */
+export async function visit(
+  serve: Serve,
+  front: FrontOptions,
+  allow: string,
+  request: ClientRequest,
+  reply: HttpReply,
+): Promise<void> {
+  const { standing, corsHeaders: headers } = request;
+  const { principal, entrance, log } = standing;
+  try {
+    await serve({ standing, principal, entrance, log, front, request, reply, headers, allow });
+  } finally {
+    front.intake.done(request);
   }
 }
 

@@ -1,16 +1,19 @@
-import type { FastifyReply } from 'fastify';
 import type { JsonParts } from '../base/long-text.ts';
+import type { HttpReply } from './http.ts';
 import type { Unread } from './unread.ts';
 
 /** The answer to a POST that is at hand whole, as JSON. */
 export interface WholeAnswer {
-  readonly reply: FastifyReply;
+  readonly reply: HttpReply;
   readonly status: number;
   /** Besides those that the reply has already. */
   readonly headers: Readonly<Record<string, string>>;
   readonly json: string | JsonParts;
   readonly unread: Unread;
 }
+
+/** An answer in parts that is no longer is put together: each part costs more than to copy it. */
+const AT_ONCE = 65_536;
 
 let waiting: WholeAnswer[] = [];
 
@@ -49,6 +52,8 @@ function write({ reply, status, headers, json, unread }: WholeAnswer): void {
   raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': length });
   if (typeof json === 'string') {
     raw.end(json);
+  } else if (length <= AT_ONCE) {
+    raw.end(json.toBuffer());
   } else {
     raw.cork();
     for (const part of json) {

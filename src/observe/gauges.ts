@@ -58,6 +58,8 @@ export function gaugeReadings(look: () => GaugeSources): Readings {
     patchbay_cache_bytes: () => [[now().cacheBytes]],
     patchbay_client_connections: () => [[now().traffic.connections]],
     patchbay_client_bytes_total: () => valuesOf(now().traffic.bytes),
+    patchbay_state_up: () => [[now().readiness.state.status === 'ok' ? 1 : 0]],
+    patchbay_state_messages_refused_total: () => valuesOf(now().readiness.state.refused),
     patchbay_audit_lines_total: () => valuesOf(now().audit),
     patchbay_trace_spans_total: () => valuesOf(now().traces),
   };

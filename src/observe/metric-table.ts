@@ -50,10 +50,7 @@ const ROWS = {
     'upstream',
     'method',
   ),
-  patchbay_response_bytes_total: counter(
-    'Size of the answers to requests, as JSON text in characters; a character is one byte unless it is outside of ASCII.',
-    'upstream',
-  ),
+  patchbay_response_bytes_total: counter('Size of the answers to requests, as JSON text.', 'upstream'),
   patchbay_tool_calls_total: counter(
     'Calls of tools by name, where metrics.tools allows for some; the name is the one that the upstream gave. `other`: all tools beyond that number.',
     'upstream',
@@ -126,6 +123,11 @@ const ROWS = {
   ),
   patchbay_config_ok: gauge(
     '0 where the last configuration that was tried is not valid, and the one before goes on.',
+  ),
+  patchbay_state_up: gauge('1 where the state that replicas share can be used, or is kept in memory.'),
+  patchbay_state_messages_refused_total: counter(
+    'Messages of replicas to each other that count as unsaid: `forged`, `repeated`, or `stale`, kept too long.',
+    'reason',
   ),
   patchbay_audit_lines_total: counter(
     'Lines for the audit log: `written`; `dropped`, because too many waited; or `failed`, attempts to write that failed.',

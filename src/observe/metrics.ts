@@ -42,7 +42,7 @@ interface UpstreamCell {
   readonly queued: Tally;
   readonly reads: Counts<string>;
   readonly readTook: Tally;
-  characters: number;
+  bytes: number;
 }
 
 interface ToolCell {
@@ -91,8 +91,8 @@ export class Metrics {
     this.#underWay += 1;
   }
 
-  /** `tookMs`: from its coming in until its answer, of so many characters. */
-  ended(asked: string, seen: SeenRequest, tookMs: number, characters: number): void {
+  /** `tookMs`: from its coming in until its answer, of so many bytes. */
+  ended(asked: string, seen: SeenRequest, tookMs: number, bytes: number): void {
     const { outcome = 'ok', code, flags, queuedMs, upstreamMs, upstream = '' } = seen;
     this.#underWay -= 1;
     const cell = this.#cellOf(upstream);
@@ -104,7 +104,7 @@ export class Metrics {
     }
     ofMethod.outcomes.add(outcome);
     ofMethod.took.observe(tookMs / 1000);
-    cell.characters += characters;
+    cell.bytes += bytes;
     if (code !== undefined) {
       cell.errors.add(code);
     }
@@ -191,7 +191,7 @@ export class Metrics {
         queued: new Tally(BOUNDS),
         reads: new Counts(),
         readTook: new Tally(BOUNDS),
-        characters: 0,
+        bytes: 0,
       };
       this.#cells.set(upstream, cell);
     }
@@ -239,7 +239,7 @@ export class Metrics {
         ),
       patchbay_request_flags_total: () => [...this.#flags].map(([flag, count]) => [count, flag] as const),
       patchbay_response_bytes_total: () =>
-        [...cells].map(([upstream, { characters }]) => [characters, upstream] as const),
+        [...cells].map(([upstream, { bytes }]) => [bytes, upstream] as const),
       patchbay_tool_calls_total: () =>
         [...this.#tools.values()].flatMap(({ upstream, tool, outcomes }) =>
           [...outcomes].map(([outcome, count]) => [count, upstream, tool, outcome] as const),

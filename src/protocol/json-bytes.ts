@@ -107,7 +107,6 @@ function longStrings(bytes: Buffer): readonly Span[] | undefined {
         isObject.pop();
         namesNext = false;
         region = isObject.length > 2 ? region : undefined;
-        outermost = isObject.length > 1 ? outermost : undefined;
         break;
       case COMMA:
         namesNext = isObject.at(-1) === true;

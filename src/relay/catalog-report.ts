@@ -9,10 +9,15 @@ import type { Settings } from '../config/settings.ts';
 import { type Item, KINDS, type Kind } from '../protocol/model.ts';
 import { type Caller, sightOf } from './context.ts';
 import type { AnyFinding, Route } from './explanation.ts';
+import type { Shown, Standing } from './find-list.ts';
 import type { Onlooker } from './lookup.ts';
 
 /** One item as operators see it; docs/api.md has its shape. */
-export interface CatalogItem extends Omit<Route, 'listed'> {
+export interface CatalogItem extends Omit<Route, 'listed' | 'found'> {
+  /** Whether the list that is served there has it; of the whole catalog, undefined. */
+  readonly listed?: boolean;
+  /** Whether it is not, and `search_tools` finds it there. */
+  readonly found?: boolean;
   readonly title: string | null;
   readonly description: string | null;
   /** Of tools: what is believed of their hints. */
@@ -52,18 +57,22 @@ export interface CatalogReportOptions {
   readonly store: Pick<Store<Caller>, 'of' | 'current' | 'gap'>;
   readonly settings: Settings;
   readonly findings: readonly AnyFinding[];
+  readonly shown: Pick<Shown, 'standing'>;
 }
 
 /**
- * The catalog as this onlooker would be listed it, in the order of the lists, kind by kind. Nothing is read for it: where a
+ * The catalog as this onlooker may use it, in the order of the lists, kind by kind, with what of it is listed. Nothing is read for it: where a
  * list of a principal was not read yet, what the gateway itself is told stands in.
  */
-export function catalogReport(inquiry: CatalogInquiry, options: CatalogReportOptions): CatalogReport {
+export async function catalogReport(
+  inquiry: CatalogInquiry,
+  options: CatalogReportOptions,
+): Promise<CatalogReport> {
   const { store } = options;
   const { principal, at } = inquiry;
   const catalog = store.of(principal);
   const held = new Set(catalog.withheld.entries);
-  const ofKind = (kind: Kind): readonly Shown[] => {
+  const ofKind = (kind: Kind): readonly Seen[] => {
     if (at === undefined) {
       const entries = [...catalog.entries[kind], ...[...held].filter((entry) => entry.kind === kind)];
       return entries.map((entry) => ({ entry, assumed: false, withheld: held.has(entry) }));
@@ -78,15 +87,16 @@ export function catalogReport(inquiry: CatalogInquiry, options: CatalogReportOpt
   };
   const lists = KINDS.map((kind) => ({ kind, shown: ofKind(kind) }));
   const asked = lists.filter(({ kind }) => inquiry.kind === undefined || inquiry.kind === kind);
+  const standing = at === undefined ? undefined : await standingOf(inquiry, options);
   const part = asked.flatMap(({ shown }) => shown).slice(inquiry.from, inquiry.from + inquiry.limit);
   return {
     revision: catalog.revision,
     counts: Object.fromEntries(lists.map(({ kind, shown }) => [kind, shown.length])) as Record<Kind, number>,
-    items: itemsOf(part, inquiry, options),
+    items: itemsOf(part, standing, inquiry, options),
   };
 }
 
-interface Shown {
+interface Seen {
   readonly entry: Entry;
   readonly assumed: boolean;
   readonly withheld: boolean;
@@ -97,8 +107,27 @@ function listedIn(catalog: Catalog, kind: Kind, onlooker: Onlooker): readonly En
   return view.list(kind).map(({ entry }) => entry);
 }
 
+/** Of the tools that are in the list of this onlooker, and of those of everybody that stand in for one. */
+async function standingOf(
+  inquiry: CatalogInquiry,
+  { store, shown }: CatalogReportOptions,
+): Promise<Standing> {
+  const { principal, entrance } = inquiry;
+  const catalogs = new Set([store.of(principal), store.current]);
+  const each = await Promise.all(
+    [...catalogs].map((catalog) =>
+      shown.standing(viewOf(catalog, entrance.selection, sightOf(inquiry)), inquiry),
+    ),
+  );
+  return {
+    listed: new Set(each.flatMap(({ listed }) => [...listed])),
+    found: new Set(each.flatMap(({ found }) => [...found])),
+  };
+}
+
 function* itemsOf(
-  part: readonly Shown[],
+  part: readonly Seen[],
+  standing: Standing | undefined,
   { access, definitions }: CatalogInquiry,
   { settings, findings }: CatalogReportOptions,
 ): Generator<CatalogItem> {
@@ -125,6 +154,9 @@ function* itemsOf(
       lacks: access.lacking(entry),
       withheld,
       assumed,
+      ...(standing === undefined
+        ? {}
+        : { listed: kind !== 'tools' || standing.listed.has(entry), found: standing.found.has(entry) }),
       findings: found.get(nameOf(kind, upstream, original)) ?? [],
       ...(definitions ? { definition: item } : {}),
     };

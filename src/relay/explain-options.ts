@@ -4,6 +4,7 @@ import type { UpstreamReport } from '../observe/status.ts';
 import type { CacheHints, Kind } from '../protocol/model.ts';
 import type { Caller } from './context.ts';
 import type { AnyFinding } from './explanation.ts';
+import type { Shown } from './find-list.ts';
 import type { Hello } from './hello.ts';
 import type { Lookup, Onlooker } from './lookup.ts';
 
@@ -22,6 +23,7 @@ export interface ExplainOptions {
   readonly store: Store<Caller>;
   readonly hello: Hello;
   readonly lookup: Lookup;
+  readonly shown: Shown;
   readonly settings: () => Settings;
   readonly report: (upstream: string) => UpstreamReport | undefined;
   /** All there are, of everything. */

@@ -15,9 +15,9 @@ function verdictOf(told: Told): string {
   const who = told.asked.as === null ? '' : ' for this principal';
   switch (verdict) {
     case 'usable':
-      return `It goes to ${route?.upstream} as ${quoted(route?.original)}${by(told)}.`;
+      return `It goes to ${route?.upstream} as ${quoted(route?.original)}${by(told)}.${route?.found ? ' It is not in the list here: search_tools finds it.' : ''}`;
     case 'scopes':
-      return `It is listed, but a use is refused (403): ${access?.lacks.join(' ')} is lacking${by(told)}.`;
+      return `It is ${route?.found ? 'found by search_tools' : 'listed'}, but a use is refused (403): ${access?.lacks.join(' ')} is lacking${by(told)}.`;
     case 'withheld':
       return 'It is there, but its definition waits for approval (patchbay pin): it is in no list, and a use is refused.';
     case 'unavailable':

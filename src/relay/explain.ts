@@ -2,7 +2,7 @@ import { believedHint, EVERYTHING, rulesAbout, type Subject } from '../access/po
 import { ANONYMOUS, type Principal } from '../access/principal.ts';
 import type { Entry } from '../catalog/entry.ts';
 import { toolJudge } from '../catalog/shape.ts';
-import { type ListedItem, resourceAt, type ViewSelection, viewOf } from '../catalog/view.ts';
+import { type ListedItem, resourceAt, type View, type ViewSelection, viewOf } from '../catalog/view.ts';
 import { KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { type Entrance, sightOf } from './context.ts';
 import { Absences } from './explain-absence.ts';
@@ -18,6 +18,7 @@ import type {
   UpstreamExplained,
   Verdict,
 } from './explanation.ts';
+import { GATEWAY_TOOLS, isSearched } from './find-tools.ts';
 import type { Onlooker } from './lookup.ts';
 
 /** Something that a name stands for. */
@@ -55,26 +56,23 @@ export class Explainer {
   }
 
   /** Nobody is waited for or asked: it is the state of this moment. */
-  explain(inquiry: Inquiry): Explanation {
+  async explain(inquiry: Inquiry): Promise<Explanation> {
     const kinds = inquiry.kind === undefined ? kindsOf(inquiry.name) : [inquiry.kind];
+    const mine = GATEWAY_TOOLS.find(({ name }) => name === inquiry.name);
+    if (mine !== undefined && inquiry.open && kinds.includes('tools') && isSearched(inquiry.entrance)) {
+      return { ...OWN, asked: askedOf(inquiry), definition: mine };
+    }
     const own = this.#look(kinds, inquiry);
     const { who, seen, found } = own.found === undefined ? (this.#assumed(kinds, inquiry) ?? own) : own;
-    const there = found && this.#about(found, who);
+    const there = found && (await this.#about(found, who));
     const absence = seen === undefined ? this.#absences.of(kinds, inquiry, found?.subject) : null;
-    const { name, kind, as, entrance, principal } = inquiry;
     const told = {
-      asked: {
-        name,
-        kind,
-        as: as ?? null,
-        endpoint: endpointOf(entrance),
-        names: entrance.selection.style,
-      },
+      asked: askedOf(inquiry),
       verdict: seen === undefined ? (found ? 'hidden' : 'absent') : this.#verdict(seen, inquiry),
       assumed: who !== inquiry,
       absence,
       ...(there ?? NOTHING),
-      list: found?.entry === undefined ? null : this.#list(principal, found.entry),
+      list: found?.entry === undefined ? null : this.#list(inquiry.principal, found.entry),
       upstream: this.#upstream(found?.subject.upstream ?? absence?.upstream),
       nearest: seen === undefined ? this.#absences.nearest(kinds, who) : [],
     } as const;
@@ -121,10 +119,26 @@ export class Explainer {
     return glimpse && { subject: resourceAt(glimpse.leads), entry: undefined, withheld: glimpse.withheld };
   }
 
-  /** As the list that is served there has it. */
-  #listed(kind: Kind, { principal, ...where }: Onlooker, test: (listed: ListedItem) => boolean) {
-    const catalog = this.#options.store.of(principal);
-    return viewOf(catalog, where.entrance.selection, sightOf(where)).list(kind).find(test);
+  /** As it is told there, in a list or when it is found. */
+  #listed(kind: Kind, onlooker: Onlooker, test: (listed: ListedItem) => boolean) {
+    return this.#view(onlooker).list(kind).find(test);
+  }
+
+  #view({ principal, ...where }: Onlooker): View {
+    return viewOf(this.#options.store.of(principal), where.entrance.selection, sightOf(where));
+  }
+
+  async #standing(
+    kind: Kind,
+    inquiry: Inquiry,
+    test: (listed: ListedItem) => boolean,
+  ): Promise<Pick<Route, 'listed' | 'found'>> {
+    const there = inquiry.open ? this.#listed(kind, inquiry, test) : undefined;
+    if (there === undefined || kind !== 'tools') {
+      return { listed: there !== undefined, found: false };
+    }
+    const { listed, found } = await this.#options.shown.standing(this.#view(inquiry), inquiry);
+    return { listed: listed.has(there.entry), found: found.has(there.entry) };
   }
 
   /** In the order in which a request is refused. */
@@ -136,7 +150,7 @@ export class Explainer {
     return withheld ? 'withheld' : DOWN.has(state) ? 'unavailable' : 'usable';
   }
 
-  #about({ subject, entry }: Found, inquiry: Inquiry): About {
+  async #about({ subject, entry }: Found, inquiry: Inquiry): Promise<About> {
     const { upstream, original } = subject;
     const kind = subject.kind as Kind;
     const { store, settings, findings } = this.#options;
@@ -148,7 +162,7 @@ export class Explainer {
         upstream,
         original,
         names: entry?.exposed ?? { dotted: uri, strict: uri, bare: original },
-        listed: inquiry.open && this.#listed(kind, inquiry, isIt) !== undefined,
+        ...(await this.#standing(kind, inquiry, isIt)),
       },
       access: this.#access(subject, inquiry),
       view: inquiry.entrance.filter.ruling(subject),
@@ -243,6 +257,22 @@ const NOTHING: About & { readonly route: Route | null } = {
   findings: [],
   definition: null,
 };
+
+/** Of the gateway's own tools: no server has them, so nothing more can be said. */
+const OWN = {
+  ...NOTHING,
+  verdict: 'usable',
+  says: 'It is a tool of the gateway itself, for finding and calling the tools that are not in the list here.',
+  assumed: false,
+  absence: null,
+  list: null,
+  upstream: null,
+  nearest: [],
+} as const;
+
+function askedOf({ name, kind, as, entrance }: Inquiry): Explanation['asked'] {
+  return { name, kind, as: as ?? null, endpoint: endpointOf(entrance), names: entrance.selection.style };
+}
 
 function kindsOf(name: string): readonly Kind[] {
   return /^[a-z][a-z0-9+.-]*:/i.test(name) || name.includes('{') ? WITH_URIS : NAMED;

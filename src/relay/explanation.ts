@@ -67,6 +67,8 @@ export interface Route {
   readonly names: { readonly dotted: string; readonly strict: string; readonly bare: string };
   /** Whether it is in the list that is served at this endpoint to this principal. */
   readonly listed: boolean;
+  /** Whether it is not, and `search_tools` finds it there (docs/search.md). */
+  readonly found: boolean;
 }
 
 /**

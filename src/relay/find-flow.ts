@@ -7,10 +7,16 @@ import { Joined, type JoinedOptions } from './progressive.ts';
 type Rooms = Omit<FinderOptions, 'joined'> & Omit<ListOptions, 'shown'> & JoinedOptions;
 
 /** Lists that need not hold everything, and the calls that find the rest: both know what has joined whose list. */
-export function finding(rooms: Rooms): { readonly lists: Lists; readonly finder: Finder } {
+export function finding(rooms: Rooms): {
+  readonly lists: Lists;
+  readonly finder: Finder;
+  readonly shown: Shown;
+} {
   const joined = new Joined(rooms);
+  const shown = new Shown(joined, tokenizer);
   return {
-    lists: new Lists({ ...rooms, shown: new Shown(joined, tokenizer) }),
+    shown,
+    lists: new Lists({ ...rooms, shown }),
     finder: new Finder({ ...rooms, joined }),
   };
 }

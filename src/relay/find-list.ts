@@ -1,5 +1,7 @@
 import type { Listing } from '../access/listing.ts';
+import type { Entry } from '../catalog/entry.ts';
 import type { ListedItem, View } from '../catalog/view.ts';
+import { forTheModel } from '../protocol/extensions.ts';
 import type { Item } from '../protocol/model.ts';
 import type { RequestContext } from './context.ts';
 import type { CountTokens } from './find-tokens.ts';
@@ -14,6 +16,12 @@ export interface ShownTools {
   readonly listed: readonly ListedItem[];
   /** What is listed for this principal besides. */
   readonly joined: readonly ListedItem[];
+}
+
+/** Where the tools of a view stand. One that is for the pages of MCP Apps alone may be in neither. */
+export interface Standing {
+  readonly listed: ReadonlySet<Entry>;
+  readonly found: ReadonlySet<Entry>;
 }
 
 /** How much JSON text of a list is counted before others get their turn. */
@@ -56,12 +64,24 @@ export class Shown {
     if (!isSearched(context.entrance) || (listing.mode === 'list' && isWhole)) {
       return { own: NOTHING, listed, joined: NOTHING };
     }
+    await this.#joined.caughtUp(context);
     const pinned = new Set(listed);
     const more = this.#joined.among(all, context).filter((tool) => !pinned.has(tool));
     const room =
       listing.maxTokens - (await this.#sum([...GATEWAY_TOOLS, ...listed.map(({ item }) => item)], listing));
     const joined = listing.maxTokens === 0 ? more : await this.#fitting(more, room);
     return { own: GATEWAY_TOOLS, listed, joined };
+  }
+
+  /** The tools of a view that are in the list there, and those that `search_tools` finds instead. */
+  async standing(view: View, context: Pick<RequestContext, 'principal' | 'entrance'>): Promise<Standing> {
+    const { own, listed, joined } = await this.tools(view, context);
+    const inList = new Set([...listed, ...joined].map(({ entry }) => entry));
+    const rest = own.length === 0 ? [] : view.list('tools').filter(({ entry }) => !inList.has(entry));
+    return {
+      listed: inList,
+      found: new Set(rest.map(({ entry }) => entry).filter(({ item }) => forTheModel(item))),
+    };
   }
 
   #choice(view: View, listing: Listing): Promise<readonly ListedItem[]> {

@@ -8,6 +8,7 @@ import { resourceAt, viewOf } from '../catalog/view.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import type { Checks } from '../vetting/checks.ts';
 import type { JudgedResult } from '../vetting/results.ts';
+import { argumentsFor } from './blind-arguments.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
@@ -15,6 +16,7 @@ import type { Lookup } from './lookup.ts';
 import { exists, requireScopes } from './permission.ts';
 import { flag, routed } from './record.ts';
 import type { ReplyCache } from './reply-cache.ts';
+import { isLinksInWords } from './required-links.ts';
 import { onceEach, type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -56,6 +58,9 @@ export class Forward {
       // Read before the call: its server may be gone from the configuration when the result comes.
       const held = checks.results.mode(tool);
       const result = await this.#send(target, { ...params, name: tool.original }, context);
+      if (isLinksInWords(result)) {
+        return result;
+      }
       return flagged(checks.results.tool({ tool, name, held, sent: params?.['arguments'] }, result), context);
     };
     try {
@@ -77,7 +82,8 @@ export class Forward {
     params: JsonObject | undefined,
     context: RequestContext,
   ): JsonObject | undefined {
-    const judged = this.#options.checks.arguments.judge(tool, name, params?.['arguments']);
+    const given = argumentsFor(tool.item['inputSchema'], params?.['arguments']);
+    const judged = this.#options.checks.arguments.judge(tool, name, given);
     if (judged.kind === 'refused') {
       routed(context, tool);
       flag(context, 'arguments_rejected');
@@ -128,7 +134,7 @@ export class Forward {
     if (!hello.upstreamDeclares(upstream, 'completions', context)) {
       return { completion: { values: [] } };
     }
-    return this.#send({ upstream, method: 'completion/complete' }, { ...params, ref }, context);
+    return this.#vetted({ upstream, method: 'completion/complete' }, { ...params, ref }, context);
   }
 
   /**
@@ -136,9 +142,9 @@ export class Forward {
    * back names the id that it asked with; the result inside is treated like a direct one.
    */
   async task(method: string, params: JsonObject | undefined, context: RequestContext): Promise<JsonObject> {
-    const { tasks } = this.#options;
+    const { tasks, checks } = this.#options;
     const route = tasks.route(params, context);
-    const answer = await this.#send(
+    const sent = await this.#send(
       {
         upstream: route.upstream,
         method,
@@ -146,6 +152,10 @@ export class Forward {
         home: route.home,
       },
       { ...params, taskId: route.taskId },
+      context,
+    );
+    const answer = flagged(
+      checks.results.task({ upstream: route.upstream, original: method }, sent),
       context,
     );
     const inner = answer['result'];
@@ -175,14 +185,14 @@ export class Forward {
     }
     if (uri === undefined) {
       requireScopes(asSubject(first), context);
-      return this.#send({ upstream: first, method }, params ?? {}, context);
+      return this.#vetted({ upstream: first, method }, params ?? {}, context);
     }
     const route = another === undefined ? ownUri(uri, first, context) : await lookup.resource(uri, context);
     if (!owners.includes(route.upstream)) {
       throw new GatewayError('METHOD_UNKNOWN');
     }
     requireScopes(asSubject(route.upstream), context);
-    return this.#send({ upstream: route.upstream, method }, { ...params, uri: route.uri }, context);
+    return this.#vetted({ upstream: route.upstream, method }, { ...params, uri: route.uri }, context);
   }
 
   async #reference(
@@ -234,6 +244,13 @@ export class Forward {
       throw new GatewayError('HEADER_MISMATCH', { detail: fault });
     }
     return paramHeaders(marks, args);
+  }
+
+  /** A request of which nothing but the texts of its answer is looked at. */
+  async #vetted(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+    const result = await this.#send(target, params, context);
+    const of = { upstream: target.upstream, original: target.method };
+    return flagged(this.#options.checks.results.texts(of, result), context);
   }
 
   /** One request to its final result, or to the `input_required` that a modern client has to answer. */

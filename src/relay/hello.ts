@@ -19,15 +19,25 @@ const MOST_TOLD = 1_000;
 /** Whoever is told: servers that know their users tell each of them for themselves. */
 export type Visitor = Pick<RequestContext, 'entrance' | 'access' | 'principal'>;
 
+export interface HelloOptions {
+  readonly fleet: Fleet;
+  readonly settings: () => Settings;
+  readonly serverInfo: Implementation;
+  /** Which instructions of an upstream are passed on. */
+  readonly screen: { instructions(upstream: string, told: string): string | undefined };
+}
+
 /** What the gateway says of itself. Answered at once from what is known, never waiting for an upstream. */
 export class Hello {
   readonly #fleet: Fleet;
   readonly #settings: () => Settings;
   readonly #told = new Map<string, ReadonlySet<string>>();
+  readonly #screen: HelloOptions['screen'];
   readonly serverInfo: Implementation;
 
-  constructor(about: { fleet: Fleet; settings: () => Settings; serverInfo: Implementation }) {
+  constructor(about: HelloOptions) {
     this.#fleet = about.fleet;
+    this.#screen = about.screen;
     this.#settings = about.settings;
     this.serverInfo = about.serverInfo;
   }
@@ -156,7 +166,8 @@ export class Hello {
     const telling = upstreams ? this.visible(entrance, access) : [];
     const theirs = telling.flatMap((id) => {
       const given = this.#fleet.settings(id).instructions ? this.#fleet.toldTo(id, principal) : undefined;
-      const text = given?.instructions?.trim();
+      const told = given?.instructions;
+      const text = told === undefined ? undefined : this.#screen.instructions(id, told)?.trim();
       return text ? [`## ${id}\n${cut(text, LONGEST_EACH)}`] : [];
     });
     const all = [...(own === undefined ? [] : [own]), ...theirs].join('\n\n');

@@ -8,12 +8,13 @@ import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/js
 import { failure, result } from '../protocol/json-rpc.ts';
 import { isLogLevel } from '../protocol/log-level.ts';
 import { type CacheHints, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
+import type { ResultCheck } from '../vetting/results.ts';
 import type { RequestContext } from './context.ts';
 import type { Finder } from './find.ts';
 import type { Forward } from './forward.ts';
 import type { Hello } from './hello.ts';
 import type { Lists } from './list.ts';
-import type { Outcome, RequestRecord } from './record.ts';
+import { flag, type Outcome, type RequestRecord } from './record.ts';
 import { Thinner } from './thinner.ts';
 import type { Honoured, Watching } from './watching.ts';
 
@@ -44,6 +45,8 @@ export interface RelayOptions {
   readonly finder: Finder;
   readonly forward: Forward;
   readonly watching: Watching;
+  /** Looks at errors of upstreams before they are passed on. */
+  readonly errors: Pick<ResultCheck, 'error'>;
   /** Longest time a client is told it may keep an answer, in ms. */
   readonly maxTtl: () => number;
   /** Undefined: nobody wants to know. */
@@ -185,7 +188,7 @@ export class Relay {
     }
     const uri = method.startsWith('resources/') ? stringAt(message.params, 'uri') : undefined;
     const error = codec.encodeError(
-      withClientUri(wireError(passed ? thrown : toGatewayError(thrown)), uri),
+      withClientUri(passed ? this.#vetted(thrown, message, context) : wireError(toGatewayError(thrown)), uri),
       uri,
     );
     const json = JSON.stringify(failure(id, error));
@@ -193,6 +196,16 @@ export class Relay {
       return { status: thrown.row.http, json, refused: thrown };
     }
     return { status: codec.era === 'legacy' ? 200 : (MODERN_STATUS[error.code] ?? 200), json };
+  }
+
+  /** What an upstream's error may say to a client. */
+  #vetted(thrown: UpstreamRpcError, { method, params }: RpcRequest, context: RequestContext): RpcErrorObject {
+    const of = { upstream: thrown.upstream, original: method, sent: params };
+    const { error, flags } = this.#options.errors.error(of, thrown.error);
+    for (const each of flags) {
+      flag(context, each);
+    }
+    return error;
   }
 }
 

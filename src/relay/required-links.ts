@@ -35,7 +35,16 @@ export function linksInWords(thrown: unknown, links: readonly JsonObject[], meth
     (link) => `${stringAt(link, 'message') ?? 'Open this link'}: ${stringAt(link, 'url')}`,
   );
   const text = ['The server needs the user to visit a link first, then call again.', ...lines].join('\n');
-  return { content: [{ type: 'text', text }], isError: true };
+  const result = { content: [{ type: 'text', text }], isError: true };
+  inWords.add(result);
+  return result;
+}
+
+const inWords = new WeakSet<JsonObject>();
+
+/** Whether it is one of {@link linksInWords}: a link of which a part was cut out leads nowhere. */
+export function isLinksInWords(result: JsonObject): boolean {
+  return inWords.has(result);
 }
 
 function elicit(params: JsonObject) {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
+import { type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { TaskUpdates } from '../changes/updates.ts';
 import { hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
@@ -21,6 +21,19 @@ export interface TaskRoute {
   readonly home?: string | undefined;
 }
 
+/** Tasks that children of other replicas have. */
+export interface TasksElsewhere {
+  /** The name of this replica. */
+  readonly home: string;
+  readonly isElsewhere: (home: string) => boolean;
+  /** `heard` gets what {@link TaskUpdates} would say there, while that can be heard. Returns how to stop. */
+  readonly watch: (
+    home: string,
+    task: { readonly id: string; readonly principal: string },
+    heard: (task: JsonObject) => void,
+  ) => () => void;
+}
+
 /** A task that a stream can listen for, under the id that the client has for it. */
 export interface Listenable {
   readonly id: string;
@@ -35,16 +48,16 @@ export class Tasks {
   readonly #sealer: Sealer;
   readonly #updates: TaskUpdates;
   readonly #fleet: Pick<Fleet, 'reach' | 'capabilities' | 'settings'>;
-  readonly #home: string | undefined;
+  readonly #elsewhere: TasksElsewhere | undefined;
 
-  /** `home`: name of this replica, where there are others. */
+  /** `elsewhere`: those of other replicas, where there are any. */
   constructor(
     sealer: Sealer,
     updates: TaskUpdates,
     fleet: Pick<Fleet, 'reach' | 'capabilities' | 'settings'>,
-    home?: string | undefined,
+    elsewhere?: TasksElsewhere | undefined,
   ) {
-    this.#home = home;
+    this.#elsewhere = elsewhere;
     this.#sealer = sealer;
     this.#updates = updates;
     this.#fleet = fleet;
@@ -98,37 +111,35 @@ export class Tasks {
     });
   }
 
-  #listen(id: string, { upstream, taskId }: TaskRoute, context: RequestContext): Listenable {
+  #listen(id: string, { upstream, taskId, home }: TaskRoute, context: RequestContext): Listenable {
     const party = ownPartyOf(context, this.#fleet, upstream);
+    const principal = context.principal.key;
     return {
       id,
-      start: (heard) =>
-        this.#updates.subscribe({ upstream, taskId, party }, (task) => {
+      start: (heard) => {
+        const told = (task: JsonObject) => {
           const here = context.now();
           if (here !== undefined && seesUpstream(upstream, here)) {
             heard({ ...task, taskId: id });
           }
-        }),
+        };
+        return home !== undefined && this.#elsewhere?.isElsewhere(home)
+          ? this.#elsewhere.watch(home, { id, principal }, told)
+          : this.#updates.subscribe({ upstream, taskId, party }, told);
+      },
     };
   }
 
   /** Each replica has a child process of its own, and no other one knows its tasks. Own connections are found anyway. */
   #homeAt(upstream: string): { readonly home?: string } {
     const isChild = this.#fleet.settings(upstream).kind === 'stdio' && !this.#fleet.reach(upstream).own;
-    return isChild && this.#home !== undefined ? { home: this.#home } : {};
+    return isChild && this.#elsewhere !== undefined ? { home: this.#elsewhere.home } : {};
   }
 
   #open(id: string, context: RequestContext): TaskRoute | undefined {
-    const opened = this.#sealer.open(PURPOSE, id);
-    const { upstream, taskId, principal } = opened ?? {};
-    const home = stringAt(opened, 'home');
-    const mine = isObject(opened) && principal === context.principal.key;
-    return mine &&
-      typeof upstream === 'string' &&
-      typeof taskId === 'string' &&
-      seesUpstream(upstream, context)
-      ? { upstream, taskId, home }
-      : undefined;
+    const opened = openTask(this.#sealer, id);
+    const isTheirs = opened?.principal === context.principal.key && seesUpstream(opened.upstream, context);
+    return isTheirs ? opened : undefined;
   }
 
   #demandExtension(context: RequestContext): void {
@@ -136,6 +147,18 @@ export class Tasks {
       throw new GatewayError('CAPABILITY_MISSING', { data: requiring(TASKS) });
     }
   }
+}
+
+/** What a client's id of a task stands for; undefined for what is none. Whose it is has to be compared. */
+export function openTask(
+  sealer: Sealer,
+  id: string,
+): (TaskRoute & { readonly principal: string }) | undefined {
+  const opened = sealer.open(PURPOSE, id);
+  const { upstream, taskId, principal } = opened ?? {};
+  return typeof upstream === 'string' && typeof taskId === 'string' && typeof principal === 'string'
+    ? { upstream, taskId, principal, home: stringAt(opened, 'home') }
+    : undefined;
 }
 
 /** Where an id of a task stands: SEP-2663 at the top; 2025-11-25 at the top, in `task`, and in `_meta` of its result. */

@@ -5,15 +5,11 @@ import type { Log } from '../base/log.ts';
 import { packFailure, unpackFailure } from '../base/packed-failure.ts';
 import type { Sealer } from '../base/sealed.ts';
 import { after } from '../base/time.ts';
+import { Messages, type Refused } from './messages.ts';
 import type { State } from './state.ts';
 import { type Heard, Talk } from './talk.ts';
 
-const PURPOSE = 'replica';
 const EVERYBODY = 'to-all';
-/** Longest message between two replicas, in characters of JSON; a server in between holds them for slow readers. */
-const LONGEST = 8 * 1024 * 1024;
-/** What it may be sealed: base64, and something for what comes with it. */
-const LONGEST_SEALED = Math.ceil((LONGEST * 4) / 3) + 1_024;
 /** How long the other side has to say that it has heard, in ms. */
 const HEARD_MS = 3_000;
 /** How often a side says that it is there while there is something between the two, in ms. */
@@ -34,12 +30,12 @@ export interface AskOptions {
 
 /**
  * What replicas say to each other: to one, with an answer, and to all. At most once: nothing is said again by itself.
- * Messages are sealed, so that whoever reads or writes the shared state learns and forges nothing; what they ask for is
- * checked again by whoever serves it.
+ * Messages are sealed, so that whoever reads or writes the shared state learns, forges and repeats nothing; what they ask
+ * for is checked again by whoever serves it.
  */
 export class Peers {
   readonly #state: State;
-  readonly #sealer: Sealer;
+  readonly #messages: Messages;
   readonly #log: Log;
   readonly #serves = new Map<string, Serve>();
   readonly #told = new Map<string, (body: JsonObject) => void>();
@@ -53,7 +49,7 @@ export class Peers {
 
   constructor(state: State, sealer: Sealer, log: Log) {
     this.#state = state;
-    this.#sealer = sealer;
+    this.#messages = new Messages(state.replica, sealer, log);
     this.#log = log;
     if (state.shared) {
       state.hear(`to-${state.replica}`, (text) => this.#heard(text, state.replica));
@@ -70,6 +66,11 @@ export class Peers {
   /** The name of this replica. */
   get name(): string {
     return this.#state.replica;
+  }
+
+  /** What was heard in the shared state and counts as unsaid. */
+  get refused(): Refused {
+    return this.#messages.refused;
   }
 
   /** Whether there can be others. */
@@ -146,25 +147,15 @@ export class Peers {
   }
 
   async #send(to: string, message: JsonObject): Promise<number> {
-    const json = { ...message, from: this.name, to };
-    const sealed = this.#sealer.seal(PURPOSE, json);
-    if (sealed.length > LONGEST_SEALED) {
-      throw new GatewayError('UPSTREAM_TOO_LARGE', { logged: 'too large to be said to another replica' });
-    }
-    return this.#state.publish(to === EVERYBODY ? to : `to-${to}`, sealed);
+    return this.#state.publish(to === EVERYBODY ? to : `to-${to}`, this.#messages.seal(to, message));
   }
 
   #heard(text: string, to: string): void {
-    const message = this.#sealer.open(PURPOSE, text, LONGEST_SEALED);
-    const from = stringAt(message, 'from');
-    // Read back from where it was not said: somebody has put it there.
-    if (message === undefined || from === undefined || message['to'] !== to) {
-      this.#log.warn('a message that no replica of this gateway has said was heard in the shared state');
+    const heard = this.#messages.open(text, to);
+    if (heard === undefined) {
       return;
     }
-    if (from === this.name) {
-      return;
-    }
+    const { from, message } = heard;
     if (this.#heardAt.has(from)) {
       this.#heardAt.set(from, Date.now());
     }

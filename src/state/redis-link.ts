@@ -169,8 +169,9 @@ export class RedisLink {
 
 /** The client is loaded by whoever has a state to share: it is a quarter of what a start would load without it. */
 async function clientOf({ url = '', username, password }: Settings['state']) {
-  const { createClient } = await import('@redis/client');
-  return createClient({
+  // All that a CommonJS module surely has once it is bundled as a part of its own.
+  const { default: redis } = await import('@redis/client');
+  return redis.createClient({
     url,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),

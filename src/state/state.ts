@@ -48,4 +48,6 @@ export interface StateHealth {
   readonly since: number;
   /** What is wrong, in words that hold no secret. */
   readonly lastError?: string;
+  /** Messages that were heard there and count as unsaid, where there were any: forged, repeated, or kept too long. */
+  readonly refused?: Readonly<Record<string, number>>;
 }

@@ -83,7 +83,7 @@ export function CatalogList({ items, chosen, choose, style }: CatalogListProps) 
 }
 
 function Row({ item, style }: { readonly item: CatalogItem; readonly style: string }) {
-  const { kind, names, description, title, findings, withheld, hints, lacks, assumed } = item;
+  const { kind, names, description, title, findings, withheld, hints, lacks, assumed, found } = item;
   const about = title ?? description;
   const grave = findings.filter(({ severity }) => severity !== 'notice').length;
   return (
@@ -93,6 +93,7 @@ function Row({ item, style }: { readonly item: CatalogItem; readonly style: stri
         {withheld && <Badge tone="odd">withheld</Badge>}
         {lacks.length > 0 && <Badge tone="odd">lacks a scope</Badge>}
         {assumed && <Badge tone="quiet">not read yet</Badge>}
+        {found && <Badge tone="quiet">found by search</Badge>}
         {hints?.destructive.value === true && <Badge tone="quiet">destructive</Badge>}
         {grave > 0 && <Badge tone="odd">{grave} found</Badge>}
       </div>

@@ -133,6 +133,11 @@ export class Fleet {
     return this.#of(request.upstream).onOwn(request);
   }
 
+  /** What it said of itself to somebody at another replica. See {@link Standing.heard}. */
+  toldElsewhere(upstream: string, grant: string, terms: Terms | undefined): void {
+    this.#roster.members.get(upstream)?.seat.standing?.heard(grant, terms);
+  }
+
   /** How single users reach it. `own`: each with their own credential, or on their own legacy connection. */
   reach(upstream: string): { readonly own: boolean } {
     return { own: this.#at(upstream)?.own === true };

@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { HttpUpstream } from '../config/settings.ts';
@@ -117,7 +118,7 @@ export function createEndpoint(about: HttpTransportOptions): Endpoint {
 }
 
 /** A token may take a while to come; whoever gave up does not wait for it. */
-function inTime<T>(work: Promise<T>, signal: AbortSignal, upstream: string): Promise<T> {
+function inTime<T>(work: Promise<T>, signal: EndSignal, upstream: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(fromNetwork(signal.reason, { upstream, sent: false }));
     signal.addEventListener('abort', stop, { once: true });

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { JsonParts } from '../base/long-text.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
@@ -12,7 +13,7 @@ export interface Ask {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | JsonParts;
   /** Ends the exchange at any stage. Its reason, a GatewayError, is what the exchange then fails with. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   /** Called once, when the whole request has been written to a connection. */
   readonly onSent?: () => void;
 }

@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { pause } from '../base/time.ts';
 import type { RpcId } from '../protocol/json-rpc.ts';
@@ -13,7 +14,7 @@ export interface ReplyContext {
   readonly maxMessageBytes: number;
   readonly id: RpcId;
   readonly inbox: Inbox;
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   readonly sentSession: boolean;
   /** Takes a broken stream up again after this event (GET with Last-Event-ID), where the era allows it. */
   readonly resume: ((lastEventId: string) => Promise<Answer>) | undefined;

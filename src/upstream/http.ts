@@ -1,3 +1,4 @@
+import { Ender, type EndSignal } from '../base/ender.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { Linked } from '../base/linked.ts';
 import type { Log } from '../base/log.ts';
@@ -40,7 +41,7 @@ class HttpTransport implements Transport {
   readonly #log: Log;
   readonly #endpoint: Endpoint;
   /** One for each POST under way; requests with their id. */
-  readonly #underWay = new Linked<{ readonly id: RpcId | undefined; readonly control: AbortController }>();
+  readonly #underWay = new Linked<{ readonly id: RpcId | undefined; readonly control: Ender }>();
   readonly #session = new HttpSession();
   #telling = 0;
   #inbox: Inbox | undefined;
@@ -148,11 +149,10 @@ class HttpTransport implements Transport {
       this.#session.restart();
     }
     const session = this.#session.id;
-    const control = new AbortController();
-    const { signal } = control;
+    const control = new Ender();
     const place = this.#underWay.add({ id: message.id, control });
     try {
-      const answer = await this.#post(message, options, signal, onSent);
+      const answer = await this.#post(message, options, control, onSent);
       if (initializing) {
         this.#session.begin(answer.status, answer.headers);
       }
@@ -161,9 +161,9 @@ class HttpTransport implements Transport {
         maxMessageBytes: this.#upstream.limits.maxMessageBytes,
         id: message.id,
         inbox,
-        signal,
+        signal: control,
         sentSession: session !== undefined,
-        resume: this.#session.resumable ? (lastEventId) => this.#get(lastEventId, signal) : undefined,
+        resume: this.#session.resumable ? (lastEventId) => this.#get(lastEventId, control) : undefined,
       });
     } catch (thrown) {
       this.#noteFailure(thrown, session);
@@ -182,7 +182,7 @@ class HttpTransport implements Transport {
       return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream: this.#upstream.id }));
     }
     this.#telling += 1;
-    const control = new AbortController();
+    const control = new Ender();
     const place = this.#underWay.add({ id: undefined, control });
     return new Promise((resolve, reject) => {
       let written = false;
@@ -192,7 +192,7 @@ class HttpTransport implements Transport {
         late = after(this.#upstream.timeouts.connect, () => control.abort(this.#closed('UPSTREAM_TIMEOUT')));
       };
       const session = this.#session.id;
-      this.#post(message, options, control.signal, onSent)
+      this.#post(message, options, control, onSent)
         .then((answer) => this.#noteAnswer(answer, session))
         .catch((thrown: unknown) => {
           if (!written) {
@@ -228,7 +228,7 @@ class HttpTransport implements Transport {
     });
   }
 
-  #post(message: RpcMessage, options: SendOptions, signal: AbortSignal, onSent: () => void): Promise<Answer> {
+  #post(message: RpcMessage, options: SendOptions, signal: EndSignal, onSent: () => void): Promise<Answer> {
     const headers = this.#session.headers;
     // Header names of both origins have to meet, or one would be sent twice.
     for (const [name, value] of Object.entries(options.headers ?? NO_HEADERS)) {
@@ -242,7 +242,7 @@ class HttpTransport implements Transport {
   }
 
   /** An event stream: uncompressed, since proxies that compress tend to hold small events back. */
-  #get(lastEventId: string | undefined, signal: AbortSignal): Promise<Answer> {
+  #get(lastEventId: string | undefined, signal: EndSignal): Promise<Answer> {
     const headers = {
       ...this.#session.headers,
       ...(lastEventId === undefined ? {} : { [HEADERS.lastEvent]: lastEventId }),

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { after } from '../base/time.ts';
+import { type Wait, Waits } from '../base/waits.ts';
 import type { CallOptions } from './call.ts';
 
 export interface LaneOptions {
@@ -10,9 +10,67 @@ export interface LaneOptions {
   readonly queue: number;
 }
 
-interface Waiting {
-  readonly begin: () => void;
-  readonly refuse: (error: GatewayError) => void;
+/** For all lanes of the process. */
+const waits = new Waits<Waiting>((waiting) => waiting.late());
+
+/** One call that waits for its turn. */
+class Waiting {
+  readonly #upstream: string;
+  readonly #signal: CallOptions['signal'];
+  readonly #patience: number;
+  readonly #wait: Wait<Waiting> | undefined;
+  readonly #unqueue: (waiting: Waiting) => void;
+  /** Settles the promise of whoever waits. */
+  readonly #go: (leave: () => void) => void;
+  readonly #refuse: (error: GatewayError) => void;
+
+  constructor(
+    upstream: string,
+    { signal, timeoutMs, totalMs }: CallOptions,
+    settle: {
+      readonly unqueue: (waiting: Waiting) => void;
+      readonly go: (leave: () => void) => void;
+      readonly refuse: (error: GatewayError) => void;
+    },
+  ) {
+    this.#upstream = upstream;
+    this.#signal = signal;
+    this.#patience = Math.min(timeoutMs, totalMs);
+    this.#unqueue = settle.unqueue;
+    this.#go = settle.go;
+    this.#refuse = settle.refuse;
+    this.#wait = Number.isFinite(this.#patience) ? waits.add(this, this.#patience) : undefined;
+    signal?.addEventListener('abort', this.#cancelled, { once: true });
+  }
+
+  /** It is its turn. */
+  begin(leave: () => void): void {
+    this.#settle();
+    this.#go(leave);
+  }
+
+  refuse(error: GatewayError): void {
+    this.#settle();
+    this.#refuse(error);
+  }
+
+  late(): void {
+    const detail = `(no turn within ${this.#patience} ms)`;
+    this.#unqueue(this);
+    this.refuse(new GatewayError('UPSTREAM_BUSY', { upstream: this.#upstream, detail }));
+  }
+
+  readonly #cancelled = () => {
+    this.#unqueue(this);
+    this.refuse(new GatewayError('CANCELLED', { upstream: this.#upstream }));
+  };
+
+  #settle(): void {
+    if (this.#wait !== undefined) {
+      waits.remove(this.#wait);
+    }
+    this.#signal?.removeEventListener('abort', this.#cancelled);
+  }
 }
 
 /**
@@ -43,22 +101,23 @@ export class Lane {
     const { onQuestion, totalMs, times } = options;
     const arrived = performance.now();
     const entered = this.#enter(owner, options);
-    const leave = entered instanceof Promise ? await entered : entered;
-    const begun = performance.now();
-    const watched: CallOptions = {
-      ...options,
-      // Whole: it is told to whoever called, where it passes.
-      totalMs: Math.max(1, Math.round(totalMs - (begun - arrived))),
-      onQuestion:
-        onQuestion === undefined
-          ? undefined
-          : (question) => {
+    const waited = entered instanceof Promise;
+    const leave = waited ? await entered : entered;
+    const begun = waited ? performance.now() : arrived;
+    const freeing: Pick<CallOptions, 'onQuestion'> =
+      onQuestion === undefined
+        ? {}
+        : {
+            onQuestion: (question) => {
               leave();
               return onQuestion(question);
             },
-    };
+          };
+    // Whole: it is told to whoever called, where it passes.
+    const left = Math.max(1, Math.round(totalMs - (begun - arrived)));
+    const asGiven = left === totalMs && onQuestion === undefined;
     try {
-      return await work(watched);
+      return await work(asGiven ? options : { ...options, ...freeing, totalMs: left });
     } finally {
       leave();
       if (times !== undefined) {
@@ -69,9 +128,9 @@ export class Lane {
   }
 
   /** Returns how to give the place back: at once where one is free. */
-  #enter(owner: string, { signal, timeoutMs, totalMs }: CallOptions): (() => void) | Promise<() => void> {
+  #enter(owner: string, options: CallOptions): (() => void) | Promise<() => void> {
     const { upstream, concurrency } = this.#options;
-    if (signal?.aborted) {
+    if (options.signal?.aborted) {
       return Promise.reject(new GatewayError('CANCELLED', { upstream }));
     }
     if (this.#running < concurrency) {
@@ -80,32 +139,9 @@ export class Lane {
     if (!this.#hasRoomFor(owner)) {
       return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream }));
     }
-    const patience = Math.min(timeoutMs, totalMs);
-    return new Promise((resolve, reject) => {
-      const cancelled = () => leave(new GatewayError('CANCELLED', { upstream }));
-      const late = () =>
-        leave(new GatewayError('UPSTREAM_BUSY', { upstream, detail: `(no turn within ${patience} ms)` }));
-      const cancelTimer = Number.isFinite(patience) ? after(patience, late) : () => {};
-      const settle = () => {
-        cancelTimer();
-        signal?.removeEventListener('abort', cancelled);
-      };
-      const leave = (error: GatewayError) => {
-        this.#unqueue(owner, waiting);
-        waiting.refuse(error);
-      };
-      const waiting: Waiting = {
-        begin: () => {
-          settle();
-          resolve(this.#take(owner));
-        },
-        refuse: (error) => {
-          settle();
-          reject(error);
-        },
-      };
-      signal?.addEventListener('abort', cancelled, { once: true });
-      this.#queue(owner, waiting);
+    return new Promise((go, refuse) => {
+      const unqueue = (waiting: Waiting) => this.#unqueue(owner, waiting);
+      this.#queue(owner, new Waiting(upstream, options, { unqueue, go, refuse }));
     });
   }
 
@@ -193,6 +229,6 @@ export class Lane {
       this.#waiting.delete(turn);
       this.#waiting.set(turn, calls);
     }
-    first.begin();
+    first.begin(this.#take(turn));
   }
 }

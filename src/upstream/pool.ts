@@ -1,14 +1,12 @@
-import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
-import type { Connection, Terms } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { isLeftWaiting, whetherThere } from './liveness.ts';
 import { grantFor, keyFor, Member } from './member.ts';
 import { contradicts } from './negotiate.ts';
 import { openOwn, type PoolOptions } from './own-connection.ts';
 import type { Party } from './party.ts';
-import { Told } from './told.ts';
 
 /** A connection that stays open until it is given back. */
 export interface Hold {
@@ -27,7 +25,6 @@ export class Pool {
   /** The one used last comes last. */
   readonly #members = new Map<string, Member>();
   readonly #ending = new AbortController();
-  readonly #told = new Told();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -46,11 +43,6 @@ export class Pool {
   /** Whether there is a connection of that key; see {@link keyFor}. */
   has(key: string): boolean {
     return this.#members.has(key);
-  }
-
-  /** What the last handshake told this user; undefined where there was none, or the user is not let in any more. */
-  toldTo(user: Principal): Terms | undefined {
-    return this.#told.of(grantFor(user, this.#options.standing));
   }
 
   /** A connection of this user that is not closed for being idle until it is given back. */
@@ -144,7 +136,7 @@ export class Pool {
       this.#options.events.missed(member.grant);
     } else if (standing !== undefined && thrown.code === 'UPSTREAM_AUTH') {
       // Refused, after whatever could be renewed was: nothing that was opened for this user is of use any more.
-      this.#told.forget(member.grant);
+      standing.told.forget(member.grant);
       for (const other of [...this.#members.values()].filter(({ grant }) => grant === member.grant)) {
         this.#retire(other);
       }
@@ -214,9 +206,7 @@ export class Pool {
     standing?.opening();
     member.opened.then(
       (connection) => {
-        if (standing !== undefined) {
-          this.#told.remember(member.grant, connection.terms);
-        }
+        standing?.told.remember(member.grant, connection.terms);
         this.#rename(member);
         log.info(
           { version: connection.terms.version, open: this.#members.size },
@@ -225,7 +215,7 @@ export class Pool {
       },
       (thrown: unknown) => {
         if (thrown instanceof GatewayError && thrown.code === 'UPSTREAM_AUTH') {
-          this.#told.forget(member.grant);
+          standing?.told.forget(member.grant);
         }
         this.#forget(member); // whoever waits for it hears why
       },

@@ -3,11 +3,14 @@ import type { UpstreamSettings } from '../config/settings.ts';
 import type { CallOptions } from './call.ts';
 import type { Party } from './party.ts';
 import type { SharedTokens } from './token-cache.ts';
+import type { Share } from './told.ts';
 
 /** What one upstream of this process has to do with those of other replicas of the gateway. */
 export interface Replicas {
   /** Tokens that they have in common; undefined: there are no other replicas. */
   readonly tokens: (upstream: UpstreamSettings) => SharedTokens | undefined;
+  /** Tells them what a server said of itself to whom it knows, by grant; undefined: it lets that user in no more. */
+  readonly told: (upstream: UpstreamSettings, ...told: Parameters<Share>) => void;
   /** Connections of single users and sessions, each of which one replica has; undefined as above. */
   readonly homes: Homes | undefined;
 }

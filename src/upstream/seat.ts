@@ -6,6 +6,7 @@ import { type Credential, createCredentials } from './credentials.ts';
 import { createHttpTransport } from './http.ts';
 import type { Replicas } from './replicas.ts';
 import { createSseTransport } from './sse-2024.ts';
+import { Standing } from './standing.ts';
 import { createStdioTransport } from './stdio.ts';
 import { Supervisor } from './supervisor.ts';
 import type { Transport } from './transport.ts';
@@ -32,6 +33,8 @@ export class Seat {
   /** What its processes and connections are made by. */
   readonly settings: UpstreamSettings;
   readonly supervisor: Supervisor;
+  /** Where users sign in by themselves. */
+  readonly standing: Standing | undefined;
   hears: SeatEvents = UNHEARD;
 
   constructor(
@@ -45,6 +48,9 @@ export class Seat {
     this.settings = settings;
     const log = about.log.child({ upstream: settings.id });
     const credentials = createCredentials(settings, about.replicas?.tokens(settings));
+    this.standing = credentials.own
+      ? new Standing(settings, log, (grant, terms) => about.replicas?.told(settings, grant, terms))
+      : undefined;
     this.supervisor = new Supervisor({
       settings,
       // The gateway's own traffic announces no capabilities: nobody could answer (case C-070).
@@ -52,6 +58,7 @@ export class Seat {
       log,
       credentials,
       homes: about.replicas?.homes,
+      standing: this.standing,
       transport: (sse, user) => transportFor(settings, sse, credentials.for(user ?? nobody), log),
       events: {
         connected: () => this.hears.connected(),

@@ -4,6 +4,7 @@ import type { UpstreamSettings } from '../config/settings.ts';
 import type { Terms } from './connection.ts';
 import type { Memory } from './establish.ts';
 import { State, type UpstreamStatus } from './state.ts';
+import { type Share, Told } from './told.ts';
 
 /** Failures that say something of one user, or of our own bounds, and nothing of the server. */
 const NOT_THE_SERVERS: ReadonlySet<string> = new Set([
@@ -19,6 +20,7 @@ const NOT_THE_SERVERS: ReadonlySet<string> = new Set([
  * one user's connection taught (era, transport, what it offers) serves the others.
  */
 export class Standing {
+  readonly told: Told;
   readonly #state: State;
   readonly #enabled: boolean;
   #memory: Memory = { era: undefined, sse: false, hung: false };
@@ -26,7 +28,9 @@ export class Standing {
   /** A broken one is tried by one user at a time. */
   #trying = false;
 
-  constructor(settings: UpstreamSettings, log: Log) {
+  /** `share`: see {@link Told}. */
+  constructor(settings: UpstreamSettings, log: Log, share?: Share) {
+    this.told = new Told(share);
     this.#enabled = settings.enabled;
     this.#state = new State(settings, log, { own: true, state: 'idle' });
   }
@@ -58,6 +62,12 @@ export class Standing {
     if (this.#state.now !== 'connected') {
       this.#state.trying();
     }
+  }
+
+  /** A handshake at another replica told that user this; undefined: that user is not let in there any more. */
+  heard(grant: string, terms: Terms | undefined): void {
+    this.told.heard(grant, terms);
+    this.#terms ??= terms;
   }
 
   opened(terms: Terms, memory: Memory): void {

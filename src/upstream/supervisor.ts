@@ -16,7 +16,7 @@ import type { Party } from './party.ts';
 import { Pool } from './pool.ts';
 import type { Homes, OwnRequest } from './replicas.ts';
 import { SharedCalls } from './shared-calls.ts';
-import { Standing } from './standing.ts';
+import type { Standing } from './standing.ts';
 import type { UpstreamStatus } from './state.ts';
 import type { Transport } from './transport.ts';
 
@@ -27,6 +27,8 @@ export interface SupervisorOptions extends Omit<LinkOptions, 'transport'> {
   readonly ownEvents: PoolEvents;
   /** Where connections of single users are that other replicas have; absent: this process is alone. */
   readonly homes?: Homes | undefined;
+  /** Where users sign in by themselves. */
+  readonly standing: Standing | undefined;
 }
 
 /** One upstream: its shared link, the connections that belong to single users, and the bounds of its calls. */
@@ -45,12 +47,12 @@ export class Supervisor {
   #draining: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
-    const { settings, log, transport, credentials } = options;
+    const { settings, log, transport } = options;
     this.#options = options;
     this.#link = new Link({ ...options, transport: (sse) => transport(sse) });
     this.#shared = new SharedCalls(settings, this.#link);
     this.#lane = new Lane({ upstream: settings.id, ...settings.limits });
-    this.#standing = credentials.own ? new Standing(settings, log) : undefined;
+    this.#standing = options.standing;
     this.#pool = new Pool({
       settings,
       log,
@@ -105,7 +107,7 @@ export class Supervisor {
    * where that is not known.
    */
   toldTo(user: Principal): Terms | undefined {
-    return this.#standing === undefined ? this.#link.lastTerms : this.#pool.toldTo(user);
+    return this.#standing === undefined ? this.#link.lastTerms : this.#standing.told.of(this.ownerOf(user));
   }
 
   /** What holds for requests of this party: where users sign in by themselves, on a connection of theirs, opened first. */

@@ -13,7 +13,7 @@ export interface Checks {
 /** Both, with one store of compiled schemas. Settings are asked for with every call. */
 export function checks(options: {
   readonly upstream: (id: string) => Pick<UpstreamSettings, 'validate'>;
-  readonly settings: () => Pick<Settings, 'vetting'>;
+  readonly settings: () => Pick<Settings, 'upstreams'>;
   readonly log: Log;
 }): Checks {
   const schemas = new CompiledSchemas();

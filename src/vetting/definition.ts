@@ -23,11 +23,14 @@ export function digestOf(item: Item): string {
   if (known !== undefined) {
     return known;
   }
-  const digest = createHash('sha256')
-    .update(canonical(salient(item)))
-    .digest('hex');
-  digests.set(item, `sha256-${digest}`);
-  return `sha256-${digest}`;
+  const digest = digestOfText(canonical(salient(item)));
+  digests.set(item, digest);
+  return digest;
+}
+
+/** `sha256-` and 64 hex digits. */
+export function digestOfText(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('hex')}`;
 }
 
 /** JSON with the keys of every object in order. Items are bounded in depth before they get here. */
@@ -44,6 +47,7 @@ export function canonical(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
+/** What is absent is not `null`: `const: null` says something. */
 export function same(one: unknown, other: unknown): boolean {
-  return one === other || canonical(one) === canonical(other);
+  return one === other || (one !== undefined && other !== undefined && canonical(one) === canonical(other));
 }

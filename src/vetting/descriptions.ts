@@ -11,19 +11,21 @@ const MONTHS =
   'january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec';
 
 /** What is said for now only. A plain date is none: examples hold dates. */
-const TEMPORARY = book(
-  'not ~0 yet ~1 implemented|supported|available|working|complete|ready|stable|released',
-  'not ~0 implemented|supported|available|working|complete|ready|stable|released ~0 yet',
-  'currently ~0 only ~1 works|supports|available|supported|for',
-  "isn't|aren't|unsupported|unavailable|unimplemented|missing|broken|disabled ~2 yet|currently|temporarily",
-  'coming ~0 soon',
-  'temporarily|currently ~1 disabled|unavailable|broken|down|unsupported|limited',
-  'until ~0 further ~0 notice',
-  'work ~0 in ~0 progress',
-  'will ~1 be ~1 removed|deprecated|replaced|added|supported ~3 in|soon|after|by',
-  `as ~0 of ~1 ${MONTHS}|today|now`,
-  `last ~0 updated|changed|reviewed ~2 on|in|${MONTHS}`,
-);
+const TEMPORARY = book({
+  temporary: [
+    'not ~0 yet ~1 implemented|supported|available|working|complete|ready|stable|released',
+    'not ~0 implemented|supported|available|working|complete|ready|stable|released ~0 yet',
+    'currently ~0 only ~1 works|supports|available|supported|for',
+    "isn't|aren't|unsupported|unavailable|unimplemented|missing|broken|disabled ~2 yet|currently|temporarily",
+    'coming ~0 soon',
+    'temporarily|currently ~1 disabled|unavailable|broken|down|unsupported|limited',
+    'until ~0 further ~0 notice',
+    'work ~0 in ~0 progress',
+    'will ~1 be ~1 removed|deprecated|replaced|added|supported ~3 in|soon|after|by',
+    `as ~0 of ~1 ${MONTHS}|today|now`,
+    `last ~0 updated|changed|reviewed ~2 on|in|${MONTHS}`,
+  ],
+});
 
 export function descriptionFindings(
   upstream: string,
@@ -48,7 +50,7 @@ function oneDescription(about: About, item: Item): readonly VettingFinding[] {
   if (text.length > LONGEST_TEXT) {
     found.push(finding('description.long', about, `It has ${text.length} characters.`));
   }
-  const passing = saidIn(sentencesOf(text), TEMPORARY) ?? datedYear(text);
+  const passing = saidIn(sentencesOf(text), TEMPORARY).get('temporary') ?? datedYear(text);
   if (passing !== undefined) {
     found.push(finding('description.temporary', about, `It says ${quoted(passing)}.`));
   }

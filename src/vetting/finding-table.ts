@@ -114,7 +114,7 @@ export const FINDINGS = {
   },
   'text.overrides': {
     severity: 'warning',
-    says: 'A text tells the model to forget its instructions, or poses as somebody else than the server.',
+    says: 'A text tells the model to forget its instructions or to act without asking, or poses as somebody else than the server.',
     advice: `${LOOK}`,
   },
   'text.conceals': {
@@ -145,7 +145,7 @@ export const FINDINGS = {
   },
   'pin.new': {
     severity: 'warning',
-    says: 'The server offers something that patchbay.lock.json does not have.',
+    says: 'The server offers something, or has instructions, that patchbay.lock.json does not have.',
     advice: 'Read its definition, then `patchbay pin --approve` it.',
   },
   'pin.grown': {

@@ -43,6 +43,11 @@ const MEMBERS: Readonly<Record<PinnedKind, Readonly<Record<string, Member>>>> = 
   templates: { uriTemplate: renamed, annotations: contentAnnotations },
 };
 
+/** A text that a model reads as it is. */
+export function textChange(place: string, before: string, after: string): readonly Difference[] {
+  return otherMember(before, after, place);
+}
+
 const broken = (place: string, says: string): readonly Difference[] => [{ growth: 'broken', place, says }];
 const grown = (place: string, says: string): readonly Difference[] => [{ growth: 'grown', place, says }];
 
@@ -61,21 +66,18 @@ function schemaDifferences(
   after: unknown,
   place: string,
 ): readonly Difference[] {
-  const isClosed = isObject(before) && before['additionalProperties'] === false;
   return schemaChanges(before, after).map(({ effect, ...change }) => ({
-    growth: growthOf(effect, way, isClosed),
+    growth: growthOf(effect, way),
     place: place + change.place,
     says: change.says,
   }));
 }
 
-/** A result with one more member breaks whoever was promised that there are no others. */
-function growthOf(effect: Effect, way: 'in' | 'out', isClosed: boolean): Growth {
+function growthOf(effect: Effect, way: 'in' | 'out'): Growth {
   switch (effect) {
     case 'harmless':
-      return 'grown';
     case 'added':
-      return way === 'out' && isClosed ? 'broken' : 'grown';
+      return 'grown';
     case 'wider':
       return way === 'in' ? 'grown' : 'broken';
     case 'narrower':

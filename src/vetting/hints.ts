@@ -48,6 +48,15 @@ export function hintFindings(upstream: string, tools: readonly Item[]): readonly
   ];
 }
 
+const MORE_WRITES = new Set('add give post record report save set start store submit'.split(' '));
+
+/** "Sends feedback": the name begins with a noun then, as `search_feedback` does. */
+function saysItWrites({ description }: Item): boolean {
+  const [first = ''] = typeof description === 'string' ? description.trim().toLowerCase().split(/\W/, 1) : [];
+  const verb = first.replace(/s$/, '');
+  return WRITES.has(verb) || MORE_WRITES.has(verb);
+}
+
 function contradictions(upstream: string, tool: Item, prefix: string): readonly VettingFinding[] {
   const name = String(tool['name']);
   const { readOnlyHint, destructiveHint } = hintsOf(tool);
@@ -63,7 +72,8 @@ function contradictions(upstream: string, tool: Item, prefix: string): readonly 
     found.push(finding('hint.name-writes', about, reason));
   }
   // `get_or_create`, `read_and_delete`: the name says both.
-  if (READS.has(verb) && readOnlyHint !== true && !rest.some((word) => WRITES.has(word))) {
+  const isSaid = rest.some((word) => WRITES.has(word)) || saysItWrites(tool);
+  if (READS.has(verb) && readOnlyHint !== true && !isSaid) {
     if (destructiveHint === true || readOnlyHint === false) {
       const hint = destructiveHint === true ? 'destructiveHint is true' : 'readOnlyHint is false';
       found.push(finding('hint.name-reads', about, `The name begins with "${verb}", and ${hint}.`));

@@ -21,12 +21,16 @@ const turns = (sign: number) => (sign >= 0x202a && sign <= 0x202e) || (sign >= 0
 const commands = (sign: number) =>
   (sign < 0x20 && sign !== 0x09 && sign !== 0x0a && sign !== 0x0d) || (sign >= 0x7f && sign <= 0x9f);
 
+/** Signs that anybody sees: Latin, Cyrillic, dashes, arrows, mathematics, kana, Han. Most texts hold no others. */
+const SEEN =
+  /^[\t\n\r -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481\u2010-\u2027\u2030-\u205e\u2190-\u27bf\u3000-\u3029\u3041-\u3096\u30a0-\u30ff\u4e00-\u9fff]*$/;
+
 /**
  * Looks for invisible signs. Those that writing needs are none: joiners within emoji and within scripts that have them,
  * one variation selector after a sign, the tags of a flag, a byte order mark at the start.
  */
 export function unseenIn(text: string): Unseen {
-  if (/^[\t\n\r -~]*$/.test(text)) {
+  if (SEEN.test(text)) {
     return NOTHING;
   }
   const signs = Array.from(text, (sign) => sign.codePointAt(0) ?? 0);
@@ -79,6 +83,9 @@ function joins(before: number, after: number | undefined): boolean {
 /** Most blank lines, or blanks, in a row that layout explains: beyond, what follows is out of sight. */
 const LONGEST_GAP = { lines: 12, blanks: 120 };
 
+/** Shorter than any that is too large. */
+const A_GAP = /\s{13}/;
+
 /** Ways to hide without invisible signs: a comment where Markdown is shown, or far below or beside what is seen. */
 export function outOfSight(text: string): readonly string[] {
   const found: string[] = [];
@@ -88,6 +95,9 @@ export function outOfSight(text: string): readonly string[] {
   }
   let lines = 0;
   let blanks = 0;
+  if (!A_GAP.test(text)) {
+    return found;
+  }
   for (const sign of text.trim()) {
     const isBlank = sign.trim() === '';
     lines = isBlank ? lines + (sign === '\n' ? 1 : 0) : 0;

@@ -1,4 +1,4 @@
-import { own } from '../base/json.ts';
+import { isObject, own } from '../base/json.ts';
 import { canonical } from './definition.ts';
 
 /**
@@ -7,6 +7,74 @@ import { canonical } from './definition.ts';
  * tell. added, removed: a named value came or went. harmless: nothing that anybody relies on.
  */
 export type Effect = 'wider' | 'narrower' | 'meaning' | 'added' | 'removed' | 'harmless';
+
+/** What a model reads as the meaning of a value, and what it fills in by itself. */
+export const MEANS: ReadonlySet<string> = new Set([
+  'description',
+  'title',
+  'default',
+  'examples',
+  'format',
+  '$ref',
+  '$schema',
+]);
+
+/** Words about a schema that nobody relies on. */
+export const HARMLESS: ReadonlySet<string> = new Set(['$comment', 'deprecated']);
+
+/** Values have to fit these as well: one more makes the schema narrower. */
+export const ALSO: ReadonlySet<string> = new Set(['contains', 'propertyNames']);
+
+/** Without one of these everything fits. */
+export const OPEN: ReadonlySet<string> = new Set([
+  'additionalItems',
+  'additionalProperties',
+  'items',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]);
+
+/** Keywords that look at members or items in place, and those about what none of them looked at. */
+export const LOOKS: ReadonlySet<string> = new Set([
+  'additionalItems',
+  'additionalProperties',
+  'allOf',
+  'anyOf',
+  'contains',
+  'dependencies',
+  'dependentSchemas',
+  'else',
+  'if',
+  'items',
+  'oneOf',
+  'patternProperties',
+  'prefixItems',
+  'then',
+]);
+export const UNLOOKED = ['unevaluatedProperties', 'unevaluatedItems'] as const;
+
+/** Whether everything fits it. */
+export function isOpen(schema: unknown): boolean {
+  return schema === undefined || schema === true || (isObject(schema) && Object.keys(schema).length === 0);
+}
+
+/** What only ever takes values away: added it narrows, removed it widens, changed nobody can tell. */
+export const NARROWS: ReadonlySet<string> = new Set([
+  'const',
+  'contentEncoding',
+  'contentMediaType',
+  'contentSchema',
+  'dependencies',
+  'dependentRequired',
+  'dependentSchemas',
+  'else',
+  'if',
+  'items',
+  'not',
+  'pattern',
+  'prefixItems',
+  'then',
+]);
 
 /** Numeric keywords: whether a larger number lets more values in. */
 export const BOUNDS: Readonly<

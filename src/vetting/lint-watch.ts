@@ -30,6 +30,7 @@ export class LintWatch {
   #logged: ReadonlySet<string> = new Set();
   /** What the last look began with, and what is to be looked at after it. */
   #seen: Parts = new Map();
+  #told: ReadonlyMap<string, string | undefined> = new Map();
   #next: Parts | undefined;
   #cancel: (() => void) | undefined;
 
@@ -57,14 +58,15 @@ export class LintWatch {
   #begin(): void {
     const parts = this.#next;
     this.#next = undefined;
-    if (parts === undefined || saysTheSame(parts, this.#seen)) {
+    const told = new Map([...(parts?.keys() ?? [])].map((id) => [id, this.#options.instructions(id)]));
+    const isTold = [...told].every(([id, text]) => this.#told.get(id) === text);
+    if (parts === undefined || (isTold && saysTheSame(parts, this.#seen))) {
       this.#cancel = undefined;
       return;
     }
     this.#seen = parts;
-    const offers = [...parts.values()].map((part) =>
-      asServed(part, this.#options.instructions(part.upstream)),
-    );
+    this.#told = told;
+    const offers = [...parts.values()].map((part) => asServed(part, told.get(part.upstream)));
     this.#work(linting(offers, this.#judged));
   }
 

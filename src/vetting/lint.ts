@@ -3,8 +3,8 @@ import { descriptionFindings, LONGEST_TEXT } from './descriptions.ts';
 import { finding, type Offered, type VettingFinding } from './finding.ts';
 import { hintFindings } from './hints.ts';
 import { likening } from './likeness.ts';
-import { type Foreign, mannerFindings } from './manner.ts';
-import { nameFindings } from './names.ts';
+import { mannerFindings, type Surroundings } from './manner.ts';
+import { nameFindings, prefixOf, wordsOf } from './names.ts';
 import { schemaFindings } from './schema-rules.ts';
 import { textsOf } from './texts.ts';
 
@@ -32,9 +32,12 @@ export class Judged {
   #found = new WeakMap<Item, ItemFindings>();
   #names = '';
 
-  /** Texts are judged by whose tools they name: where there are others now, all are judged anew. */
-  among(owners: Owners): void {
-    const names = JSON.stringify([...owners].map(([name, servers]) => [name, [...servers]]));
+  /** Texts are judged by whose tools they name, and by which words: where there are others now, all are judged anew. */
+  among(owners: Owners, own: readonly ReadonlySet<string>[]): void {
+    const names = JSON.stringify([
+      [...owners].map(([name, servers]) => [name, [...servers]]),
+      own.map((words) => [...words]),
+    ]);
     if (names !== this.#names) {
       this.#names = names;
       this.#found = new WeakMap();
@@ -67,10 +70,14 @@ export function* linting(
   judged: Judged,
 ): Generator<undefined, readonly VettingFinding[]> {
   const owners = ownersOf(offers);
-  judged.among(owners);
+  const around = offers.map((offered) => surroundings(offered, owners));
+  judged.among(
+    owners,
+    around.map(({ own }) => own),
+  );
   const found: VettingFinding[][] = [];
-  for (const offered of offers) {
-    found.push(yield* lintingOne(offered, foreignTo(offered.upstream, owners), judged));
+  for (const [at, offered] of offers.entries()) {
+    found.push(yield* lintingOne(offered, around[at], judged));
   }
   const alike = yield* likening(offers);
   return offers.flatMap(({ upstream }, at) => [
@@ -81,12 +88,12 @@ export function* linting(
 
 function* lintingOne(
   { upstream, instructions, lists }: Offered,
-  foreign: Foreign,
+  around: Surroundings | undefined,
   judged: Judged,
 ): Generator<undefined, VettingFinding[]> {
   const tools = lists.tools ?? [];
   const found = [
-    ...instructionFindings(upstream, instructions, foreign),
+    ...instructionFindings(upstream, instructions, around),
     ...hintFindings(upstream, tools),
     ...nameFindings(upstream, tools),
   ];
@@ -95,7 +102,7 @@ function* lintingOne(
     for (const item of lists[kind] ?? []) {
       yield;
       const known = judged.of(upstream, item);
-      items.push(known ?? judged.keep(item, itemFindings(upstream, kind, item, foreign)));
+      items.push(known ?? judged.keep(item, itemFindings(upstream, kind, item, around)));
     }
   }
   return [
@@ -106,20 +113,25 @@ function* lintingOne(
   ];
 }
 
-function itemFindings(upstream: string, kind: KindOfText, item: Item, foreign: Foreign): ItemFindings {
+function itemFindings(
+  upstream: string,
+  kind: KindOfText,
+  item: Item,
+  around: Surroundings | undefined,
+): ItemFindings {
   const about = { upstream, kind, item: String(item[KIND_FACTS[kind].key]) };
   return {
     upstream,
     schemas: kind === 'tools' ? schemaFindings(upstream, [item]) : [],
     description: descriptionFindings(upstream, kind, [item]),
-    manner: mannerFindings(about, textsOf(item), foreign),
+    manner: mannerFindings(about, textsOf(item), around),
   };
 }
 
 function instructionFindings(
   upstream: string,
   instructions: string | undefined,
-  foreign: Foreign,
+  around: Surroundings | undefined,
 ): readonly VettingFinding[] {
   if (instructions === undefined) {
     return [];
@@ -130,7 +142,7 @@ function instructionFindings(
     ...(length > LONGEST_TEXT
       ? [finding('instructions.long', about, `They have ${length} characters.`)]
       : []),
-    ...mannerFindings(about, [{ place: '/instructions', text: instructions }], foreign),
+    ...mannerFindings(about, [{ place: '/instructions', text: instructions }], around),
   ];
 }
 
@@ -149,10 +161,15 @@ function ownersOf(offers: readonly Offered[]): Owners {
   return owners;
 }
 
-function foreignTo(upstream: string, owners: Owners): Foreign {
-  return (words) =>
-    words.filter((word) => {
-      const known = owners.get(word);
-      return known !== undefined && !known.has(upstream);
-    });
+/** A server speaks of its own tools by its id, or by what all their names begin with. */
+function surroundings({ upstream, lists }: Offered, owners: Owners): Surroundings {
+  const prefix = prefixOf(lists.tools ?? []);
+  return {
+    foreign: (words) =>
+      words.filter((word) => {
+        const known = owners.get(word);
+        return known !== undefined && !known.has(upstream);
+      }),
+    own: new Set([...wordsOf(upstream), ...(prefix === '' ? [] : [prefix])]),
+  };
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.ts';
 import { type Item, KIND_FACTS } from '../protocol/model.ts';
-import { digestOf, PINNED, type PinnedKind, salient } from './definition.ts';
+import { digestOf, digestOfText, PINNED, type PinnedKind, salient } from './definition.ts';
 import type { Offered } from './finding.ts';
 
 /** One approved definition: its digest, and the parts that a later one is compared with. */
@@ -12,29 +12,39 @@ export interface Pin {
 /** By name, or by URI template. */
 export type Pins = ReadonlyMap<string, Pin>;
 
-/** What is in patchbay.lock.json: what was approved, by server and kind. */
-export type Lock = ReadonlyMap<string, Readonly<Partial<Record<PinnedKind, Pins>>>>;
+/** Approved instructions of a server. */
+interface PinnedText {
+  readonly digest: string;
+  readonly text: string;
+}
+
+/** What is approved of one server: by kind, and what it tells the model as a whole. */
+type Pinned = Readonly<Partial<Record<PinnedKind, Pins>>> & { readonly instructions?: PinnedText };
+
+/** What is in patchbay.lock.json: what was approved, by server. */
+export type Lock = ReadonlyMap<string, Pinned>;
 
 /** What is approved; undefined where nothing was ever pinned. One that cannot be read is a fault, never an empty one. */
 export type LockState = { readonly lock: Lock } | { readonly fault: string } | undefined;
 
 /** Whether anything of a server is approved. */
 export function isPinned(lock: Lock, upstream: string): boolean {
-  return PINNED.some((kind) => (lock.get(upstream)?.[kind]?.size ?? 0) > 0);
+  const pinned = lock.get(upstream);
+  return pinned?.instructions !== undefined || PINNED.some((kind) => (pinned?.[kind]?.size ?? 0) > 0);
 }
 
 const VERSION = 1;
 
 /** The lock as the text of its file: sorted, so that two of the same definitions are the same file. */
 export function lockText(lock: Lock): string {
-  const upstreams = sorted(lock, (kinds) =>
-    Object.fromEntries(
-      PINNED.flatMap((kind) => {
-        const pins = kinds[kind];
-        return pins === undefined || pins.size === 0 ? [] : [[kind, sorted(pins, (pin) => pin)]];
-      }),
-    ),
-  );
+  const upstreams = sorted(lock, (pinned) => {
+    const kinds = PINNED.flatMap((kind) => {
+      const pins = pinned[kind];
+      return pins === undefined || pins.size === 0 ? [] : [[kind, sorted(pins, (pin) => pin)]];
+    });
+    const { instructions } = pinned;
+    return { ...(instructions === undefined ? {} : { instructions }), ...Object.fromEntries(kinds) };
+  });
   return `${JSON.stringify({ version: VERSION, upstreams }, null, 2)}\n`;
 }
 
@@ -61,8 +71,12 @@ export function readLock(text: string): { readonly lock: Lock } | { readonly fau
   if (!isObject(parsed) || parsed['version'] !== VERSION || !isObject(parsed['upstreams'])) {
     return { fault: `it is not a lock file of version ${VERSION}` };
   }
-  const lock = new Map<string, Partial<Record<PinnedKind, Pins>>>();
+  const lock = new Map<string, Pinned>();
   for (const [upstream, kinds] of Object.entries(parsed['upstreams'])) {
+    const instructions = isObject(kinds) ? kinds['instructions'] : undefined;
+    if (instructions !== undefined && !isPinnedText(instructions)) {
+      return { fault: `upstreams.${upstream}.instructions is damaged` };
+    }
     const read: Partial<Record<PinnedKind, Pins>> = {};
     for (const kind of PINNED) {
       const pins = isObject(kinds) ? readPins(kinds[kind] ?? {}) : undefined;
@@ -73,9 +87,15 @@ export function readLock(text: string): { readonly lock: Lock } | { readonly fau
       }
       read[kind] = pins;
     }
-    lock.set(upstream, read);
+    lock.set(upstream, { ...(instructions === undefined ? {} : { instructions }), ...read });
   }
   return { lock };
+}
+
+function isPinnedText(value: unknown): value is PinnedText {
+  return (
+    isObject(value) && typeof value['text'] === 'string' && value['digest'] === digestOfText(value['text'])
+  );
 }
 
 function readPins(value: unknown): Pins | { readonly fault: string } {
@@ -89,10 +109,13 @@ function readPins(value: unknown): Pins | { readonly fault: string } {
   return isObject(value) ? pins : { fault: '' };
 }
 
-/** Which item is meant: a server's own name for it, as rules have it. */
+/** What the instructions of a server are called where items have a name. */
+export const INSTRUCTIONS = 'instructions';
+
+/** Which item is meant: a server's own name for it, as rules have it. Its instructions are of the kind `server`. */
 export interface ItemName {
   readonly upstream: string;
-  readonly kind: PinnedKind;
+  readonly kind: PinnedKind | 'server';
   readonly name: string;
 }
 
@@ -110,23 +133,30 @@ export function approved(
   approves: (item: ItemName) => boolean,
 ): Lock {
   const next = new Map(lock);
-  for (const { upstream, lists } of offers) {
-    const kinds: Partial<Record<PinnedKind, Pins>> = { ...lock.get(upstream) };
+  for (const { upstream, instructions, lists } of offers) {
+    const { instructions: before, ...pinned } = lock.get(upstream) ?? {};
+    const kinds: Partial<Record<PinnedKind, Pins>> = { ...pinned };
     for (const kind of PINNED) {
       const items = lists[kind];
       if (items !== undefined) {
         kinds[kind] = approvedPins(kinds[kind] ?? new Map(), items, { upstream, kind }, approves);
       }
     }
-    next.set(upstream, kinds);
+    const isApproved = approves({ upstream, kind: 'server', name: INSTRUCTIONS });
+    const text = isApproved ? pinnedText(instructions) : before;
+    next.set(upstream, { ...(text === undefined ? {} : { instructions: text }), ...kinds });
   }
   return next;
+}
+
+function pinnedText(text: string | undefined): PinnedText | undefined {
+  return text === undefined ? undefined : { digest: digestOfText(text), text };
 }
 
 function approvedPins(
   before: Pins,
   items: readonly Item[],
-  about: Omit<ItemName, 'name'>,
+  about: { readonly upstream: string; readonly kind: PinnedKind },
   approves: (item: ItemName) => boolean,
 ): Pins {
   const pins = new Map([...before].filter(([name]) => !approves({ ...about, name })));

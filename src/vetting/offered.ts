@@ -15,8 +15,8 @@ export function asServed(part: UpstreamPart, instructions?: string): Offered {
  * The same as its server tells it: what pins are about. Tools that the configuration leaves out are left out; what it says
  * in the place of the server is not.
  */
-export function asSaid(part: UpstreamPart): Offered {
-  const served = asServed(part);
+export function asSaid(part: UpstreamPart, instructions?: string): Offered {
+  const served = asServed(part, instructions);
   const { tools } = part.lists;
   if (tools?.unshaped === undefined) {
     return served;

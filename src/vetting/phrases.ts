@@ -21,6 +21,23 @@ const END = '.';
  * or a line ends. Every way to say "do not" is the one word `not!`.
  */
 export function sentencesOf(text: string): readonly string[] {
+  const known = recent.get(text);
+  if (known !== undefined) {
+    return known;
+  }
+  const said = cut(text);
+  if (recent.size >= MOST_RECENT) {
+    recent.clear();
+  }
+  recent.set(text, said);
+  return said;
+}
+
+/** A description is asked for by several rules, one right after the other. */
+const MOST_RECENT = 16;
+const recent = new Map<string, readonly string[]>();
+
+function cut(text: string): readonly string[] {
   const words = wordsOf(text);
   const said: string[] = [];
   for (const word of words) {
@@ -37,36 +54,53 @@ export function sentencesOf(text: string): readonly string[] {
 }
 
 const ENDS = '.!?;\n';
-const ASCII = /^[\0-\x7f]*$/;
+/** ASCII, and signs such as dashes, quotation marks and arrows, which belong to no word. */
+const PLAIN = /^[\0-\x7f\u2010-\u2027\u2190-\u22ff]*$/;
 
-/** Words and ends, in lower case. Most texts are plain ASCII, for which a tenth of the work does. */
-function wordsOf(text: string): readonly string[] {
-  if (ASCII.test(text)) {
-    return text.toLowerCase().match(/[a-z0-9_][a-z0-9_'-]*|[.!?;\n](?=\s|$)/g) ?? [];
+/** Words whose letters stand apart: `i g n o r e`, which a model reads as well. */
+const APART = /\b[a-z](?: [a-z]){2,40}\b/gi;
+
+const ADDRESS = /[a-z0-9_.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}/gi;
+/** The word that stands for every e-mail address. */
+const AN_ADDRESS = '__address';
+
+/** Words and ends, in lower case. Most texts are plain, for which a tenth of the work does. */
+function wordsOf(given: string): readonly string[] {
+  const joined = given.replaceAll(APART, (word) => word.replaceAll(' ', ''));
+  const text = joined.includes('@') ? joined.replaceAll(ADDRESS, ` ${AN_ADDRESS} `) : joined;
+  if (PLAIN.test(text)) {
+    return (
+      text
+        .toLowerCase()
+        .replaceAll('’', "'")
+        .match(/[a-z0-9_](?:[a-z0-9_'-]*[a-z0-9_])?|[.!?;\n](?=\s|$)/g) ?? []
+    );
   }
   const plain = text
     .normalize('NFKC')
     .replaceAll(/\p{Cf}/gu, '')
     .toLowerCase()
     .replaceAll('’', "'");
-  return plain.match(/[\p{L}\p{N}_][\p{L}\p{N}_'-]*|[.!?;\n](?=\s|$)/gu) ?? [];
+  return plain.match(/[\p{L}\p{N}_](?:[\p{L}\p{N}_'-]*[\p{L}\p{N}_])?|[.!?;\n](?=\s|$)/gu) ?? [];
 }
 
 const NOT = 'not!';
 const NEVER = new Set(["don't", 'dont', 'never', "mustn't", "shouldn't"]);
 const COMMANDS = new Set(['do', 'must', 'should', 'shall', 'may']);
 
-/** Phrases by the words that they can begin with: one look at each word of a text is enough. */
-export type Book = ReadonlyMap<string, readonly Phrase[]>;
+/** Phrases of all subjects by the words that they can begin with: one look at each word of a text is enough. */
+export type Book<S extends string> = ReadonlyMap<string, readonly (Phrase & { readonly subject: S })[]>;
 
-/** A book of phrases, each as {@link phraseOf} reads it. */
-export function book(...texts: readonly string[]): Book {
-  const phrases = new Map<string, Phrase[]>();
-  for (const phrase of texts.map(phraseOf)) {
-    for (const word of phrase.steps[0]?.words ?? []) {
-      const known = phrases.get(word) ?? [];
-      known.push(phrase);
-      phrases.set(word, known);
+/** A book of phrases by what they are about, each as {@link phraseOf} reads it. */
+export function book<S extends string>(texts: Readonly<Record<S, readonly string[]>>): Book<S> {
+  const phrases = new Map<string, (Phrase & { readonly subject: S })[]>();
+  for (const subject of Object.keys(texts) as S[]) {
+    for (const phrase of texts[subject].map(phraseOf)) {
+      for (const word of phrase.steps[0]?.words ?? []) {
+        const known = phrases.get(word) ?? [];
+        known.push({ ...phrase, subject });
+        phrases.set(word, known);
+      }
     }
   }
   return phrases;
@@ -93,21 +127,27 @@ function phraseOf(text: string): Phrase {
   return { steps, unless };
 }
 
-/** The words of the first place where one of the phrases is said; undefined where none is. */
-export function saidIn(words: readonly string[], phrases: Book): string | undefined {
-  for (const [from, word] of words.entries()) {
-    for (const { steps, unless } of phrases.get(word) ?? []) {
-      const to = endOf(words, from, steps.slice(1));
+/** By subject, the words of the first place where one of its phrases is said. */
+export function saidIn<S extends string>(words: readonly string[], phrases: Book<S>): ReadonlyMap<S, string> {
+  const said = new Map<S, string>();
+  for (let from = 0; from < words.length; from += 1) {
+    for (const { subject, steps, unless } of phrases.get(words[from] ?? '') ?? NONE) {
+      const to = said.has(subject) ? undefined : endOf(words, from, steps);
       if (to !== undefined && !isTurned(words, from, unless)) {
-        return words
-          .slice(from, to + 1)
-          .join(' ')
-          .replaceAll(NOT, 'do not');
+        said.set(
+          subject,
+          words
+            .slice(from, to + 1)
+            .join(' ')
+            .replaceAll(NOT, 'do not'),
+        );
       }
     }
   }
-  return undefined;
+  return said;
 }
+
+const NONE: readonly never[] = [];
 
 /** So far before a phrase, in words, a negation still belongs to it. */
 const REACH = 10;
@@ -121,19 +161,22 @@ function isTurned(words: readonly string[], from: number, unless: ReadonlySet<st
   return false;
 }
 
-/** Where the last step is, if the others follow this one. The first find of a step is taken: gaps are small. */
+/** Where the last step is, if the others follow the first. The first find of a step is taken: gaps are small. */
 function endOf(words: readonly string[], from: number, steps: readonly Step[]): number | undefined {
   let place = from;
-  for (const { words: wanted, within } of steps) {
+  for (let step = 1; step < steps.length; step += 1) {
+    const { words: wanted, within } = steps[step] ?? LAST;
     const end = Math.min(words.length - 1, place + 1 + within);
-    let found: number | undefined;
-    for (let at = place + 1; at <= end && words[at] !== END && found === undefined; at += 1) {
-      found = wanted.has(words[at] ?? '') ? at : undefined;
+    let at = place + 1;
+    while (at <= end && words[at] !== END && !wanted.has(words[at] ?? '')) {
+      at += 1;
     }
-    if (found === undefined) {
+    if (at > end || words[at] === END) {
       return undefined;
     }
-    place = found;
+    place = at;
   }
   return place;
 }
+
+const LAST: Step = { words: new Set(), within: 0 };

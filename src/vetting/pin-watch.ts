@@ -9,7 +9,11 @@ import type { OnChange } from './quarantine.ts';
 
 export interface PinWatchOptions {
   readonly lock: LockState;
-  readonly onChange: () => OnChange;
+  readonly onChange: (upstream: string) => OnChange;
+  /** The same for the lock file as a whole. */
+  readonly strictest: () => OnChange;
+  /** What an upstream tells everybody for the model; undefined where it is not passed on. */
+  readonly instructions: (upstream: string) => string | undefined;
   readonly log: Log;
 }
 
@@ -23,8 +27,11 @@ const MOST_OWN = 1_000;
 export class PinWatch {
   readonly #options: PinWatchOptions;
   #lock: LockState;
-  /** By part: one that is the same object says the same. */
-  #judged = new WeakMap<UpstreamPart, readonly VettingFinding[]>();
+  /** By part, with the instructions that came with it: one that is the same object says the same. */
+  #judged = new WeakMap<
+    UpstreamPart,
+    { readonly told: string | undefined; readonly findings: readonly VettingFinding[] }
+  >();
   #logged: ReadonlySet<string> = new Set();
   readonly #loggedOwn = new Set<string>();
 
@@ -44,15 +51,16 @@ export class PinWatch {
     this.#loggedOwn.clear();
   }
 
-  /** How these differ from what is approved; nothing where any difference is allowed. */
+  /** How these differ from what is approved; nothing of those where any difference is allowed. */
   findings(parts: Parts): readonly VettingFinding[] {
-    const onChange = this.#options.onChange();
-    if (onChange === 'allow') {
-      return [];
+    const { onChange, strictest } = this.#options;
+    if (this.#lock === undefined || 'fault' in this.#lock) {
+      const mode = strictest();
+      return mode === 'allow' ? [] : lockFindings(this.#lock, [], mode);
     }
-    return this.#lock === undefined || 'fault' in this.#lock
-      ? lockFindings(this.#lock, [], onChange)
-      : [...parts.values()].flatMap((part) => this.#findingsOf(part));
+    return [...parts.values()].flatMap((part) =>
+      onChange(part.upstream) === 'allow' ? [] : this.#findingsOf(part),
+    );
   }
 
   /** Logs what is new since the last time. A difference that went and comes again is new. */
@@ -66,11 +74,12 @@ export class PinWatch {
   /** The same for the lists of one user, each difference once for all users. Servers of which nothing is approved say nothing. */
   reviewOwn(parts: Parts): void {
     const lock = this.#lock;
-    if (this.#options.onChange() === 'allow' || lock === undefined || 'fault' in lock) {
+    if (lock === undefined || 'fault' in lock) {
       return;
     }
     for (const part of parts.values()) {
-      const found = lock.lock.has(part.upstream) ? this.#findingsOf(part) : [];
+      const isWatched = lock.lock.has(part.upstream) && this.#options.onChange(part.upstream) !== 'allow';
+      const found = isWatched ? this.#findingsOf(part) : [];
       const news = found.filter(({ id }) => id !== 'pin.removed' && id !== 'pin.renamed');
       const unlogged = news.filter(
         (each) => !this.#loggedOwn.has(findingName(each)) && !this.#logged.has(findingName(each)),
@@ -85,8 +94,13 @@ export class PinWatch {
   }
 
   #findingsOf(part: UpstreamPart): readonly VettingFinding[] {
-    const findings = this.#judged.get(part) ?? lockFindings(this.#lock, [asSaid(part)]);
-    this.#judged.set(part, findings);
+    const told = this.#options.instructions(part.upstream);
+    const known = this.#judged.get(part);
+    if (known !== undefined && known.told === told) {
+      return known.findings;
+    }
+    const findings = lockFindings(this.#lock, [asSaid(part, told)]);
+    this.#judged.set(part, { told, findings });
     return findings;
   }
 }

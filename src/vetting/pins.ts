@@ -1,8 +1,17 @@
 import type { Item } from '../protocol/model.ts';
 import { digestOf, PINNED, type PinnedKind, salient } from './definition.ts';
 import { finding, type Offered, quoted, several, type VettingFinding } from './finding.ts';
-import { type Difference, growth } from './growth.ts';
-import { type ItemName, isPinned, type Lock, type LockState, nameIn, type Pin, type Pins } from './lock.ts';
+import { type Difference, growth, textChange } from './growth.ts';
+import {
+  INSTRUCTIONS,
+  type ItemName,
+  isPinned,
+  type Lock,
+  type LockState,
+  nameIn,
+  type Pin,
+  type Pins,
+} from './lock.ts';
 
 /** How one item differs from what was approved. */
 export interface PinChange extends ItemName {
@@ -18,21 +27,36 @@ export interface PinChange extends ItemName {
  * nothing: a server that is down has removed no tool.
  */
 export function pinChanges(lock: Lock, offers: readonly Offered[]): readonly PinChange[] {
-  return offers.flatMap(({ upstream, lists }) =>
-    PINNED.flatMap((kind) => {
+  return offers.flatMap(({ upstream, instructions, lists }) => [
+    ...instructionChange(upstream, lock.get(upstream)?.instructions?.text, instructions),
+    ...PINNED.flatMap((kind) => {
       const items = lists[kind];
       return items === undefined
         ? []
         : listChanges({ upstream, kind }, lock.get(upstream)?.[kind] ?? new Map(), items);
     }),
-  );
+  ]);
 }
 
-function listChanges(
-  about: Omit<ItemName, 'name'>,
-  pins: Pins,
-  items: readonly Item[],
+/** Instructions that went mislead nobody. */
+function instructionChange(
+  upstream: string,
+  before: string | undefined,
+  after: string | undefined,
 ): readonly PinChange[] {
+  const about = { upstream, kind: 'server', name: INSTRUCTIONS } as const;
+  if (after === undefined || after === before) {
+    return [];
+  }
+  return before === undefined
+    ? [{ ...about, id: 'pin.new', differences: [] }]
+    : [{ ...about, id: 'pin.broken', differences: textChange('/instructions', before, after) }];
+}
+
+/** Where one item is pinned. */
+type AboutList = { readonly upstream: string; readonly kind: PinnedKind };
+
+function listChanges(about: AboutList, pins: Pins, items: readonly Item[]): readonly PinChange[] {
   const { kind } = about;
   const offered = new Set(items.map((item) => nameIn(kind, item)));
   const gone = [...pins].filter(([name]) => !offered.has(name));
@@ -79,7 +103,11 @@ function agrees(item: Item, { digest, definition }: Pin): boolean {
   return isEqual;
 }
 
-function itemChange(about: ItemName, pin: Pin, item: Item): readonly PinChange[] {
+function itemChange(
+  about: AboutList & { readonly name: string },
+  pin: Pin,
+  item: Item,
+): readonly PinChange[] {
   if (agrees(item, pin)) {
     return [];
   }
@@ -130,7 +158,8 @@ export function pinFindings(changes: readonly PinChange[], lock: Lock): readonly
       unknown.set(key, [...(unknown.get(key) ?? []), change]);
     } else {
       const place = change.differences[0]?.place ?? '';
-      findings.push(finding(id, { upstream, kind, item: name, place }, reasonOf(change)));
+      const item = kind === 'server' ? '' : name;
+      findings.push(finding(id, { upstream, kind, item, place }, reasonOf(change)));
     }
   }
   for (const [first, ...others] of unknown.values()) {
@@ -144,10 +173,10 @@ export function pinFindings(changes: readonly PinChange[], lock: Lock): readonly
   return findings;
 }
 
-function reasonOf({ id, to, differences }: PinChange): string {
+function reasonOf({ id, kind, to, differences }: PinChange): string {
   switch (id) {
     case 'pin.new':
-      return 'It is not approved.';
+      return kind === 'server' ? 'Its instructions are not approved.' : 'It is not approved.';
     case 'pin.removed':
       return 'It was approved and is not offered any more.';
     case 'pin.renamed':
@@ -170,6 +199,6 @@ function toldOf(differences: readonly Difference[]): string {
 }
 
 /** One text for one item. */
-export function itemKey(upstream: string, kind: PinnedKind, name: string): string {
+export function itemKey({ upstream, kind, name }: ItemName): string {
   return JSON.stringify([upstream, kind, name]);
 }

@@ -1,5 +1,6 @@
 import type { ListPart, UpstreamPart } from '../catalog/part.ts';
 import type { Screen, Verdicts } from '../catalog/screen.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Item, Kind } from '../protocol/model.ts';
 import { PINNED, type PinnedKind } from './definition.ts';
 import { isPinned, type LockState, nameIn } from './lock.ts';
@@ -8,9 +9,18 @@ import { pinChanges } from './pins.ts';
 
 export type OnChange = 'allow' | 'warn' | 'quarantine';
 
+const STRICTEST_FIRST: readonly OnChange[] = ['quarantine', 'warn', 'allow'];
+
+/** What the most careful upstream asks for: about the lock file as a whole, which is no single one's. */
+export function strictestOf({ upstreams, pins }: Pick<Settings, 'upstreams' | 'pins'>): OnChange {
+  const all = Object.values(upstreams).map((upstream) => upstream.pins.onChange);
+  return STRICTEST_FIRST.find((each) => all.includes(each)) ?? pins.onChange;
+}
+
 export interface QuarantineOptions {
   readonly lock: () => LockState;
-  readonly onChange: () => OnChange;
+  /** What becomes of what one upstream changed. */
+  readonly onChange: (upstream: string) => OnChange;
   /** Whether each user is known to this upstream: then it has nothing that could have been approved for all. */
   readonly isOwn: (upstream: string) => boolean;
 }
@@ -35,7 +45,7 @@ export class Quarantine implements Screen {
   judge(part: UpstreamPart, kind: Kind): Verdicts {
     const { lock, onChange } = this.#options;
     const list = part.lists[kind];
-    if (onChange() !== 'quarantine' || list === undefined || !isPinnedKind(kind)) {
+    if (onChange(part.upstream) !== 'quarantine' || list === undefined || !isPinnedKind(kind)) {
       return SERVED;
     }
     const state = lock();
@@ -49,6 +59,19 @@ export class Quarantine implements Screen {
     const verdicts = this.#verdicts(part, kind, list, state);
     this.#judged.set(list, { lock: state, verdicts });
     return verdicts;
+  }
+
+  /**
+   * What clients are told of the instructions of a server: those that are approved, where others are not to be passed on;
+   * undefined: none.
+   */
+  instructions(upstream: string, told: string): string | undefined {
+    const { lock, onChange } = this.#options;
+    const state = lock();
+    if (onChange(upstream) !== 'quarantine' || this.#isNobodys(upstream, state)) {
+      return told;
+    }
+    return state === undefined || 'fault' in state ? undefined : state.lock.get(upstream)?.instructions?.text;
   }
 
   /** Each user is told something else, and nobody could approve it. A lock that cannot be read may well say otherwise. */

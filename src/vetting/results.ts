@@ -1,24 +1,23 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, objectAt, without } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { type LongText, whole } from '../base/long-text.ts';
+import { whole } from '../base/long-text.ts';
 import { withoutCredentials } from '../base/secrets.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Settings, UpstreamSettings } from '../config/settings.ts';
+import type { RpcErrorObject } from '../protocol/json-rpc.ts';
 import { problemLines } from './arguments.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
-import { credentialsIn, maskedCredentials } from './credentials-found.ts';
-import { detailsIn } from './error-details.ts';
 import { Once } from './once.ts';
 import { placesOf } from './places.ts';
-import { mapTexts } from './result-texts.ts';
 import type { Problem } from './run.ts';
+import { lookForCredentials, lookForDetails } from './texts-found.ts';
 
 type Checked = Pick<UpstreamSettings, 'validate'>;
 
 export interface ResultCheckOptions {
   readonly schemas: CompiledSchemas;
   readonly upstream: (id: string) => Checked;
-  readonly settings: () => Pick<Settings, 'vetting'>;
+  readonly settings: () => Pick<Settings, 'upstreams'>;
   readonly log: Log;
 }
 
@@ -34,7 +33,7 @@ export interface JudgedResult {
 /** What a result is of. */
 export interface ResultOf {
   readonly upstream: string;
-  /** Name or template as the server has it; '' for a resource, whose URI may hold anything (case C-095). */
+  /** Name or template as the server has it, or the method; '' for a resource, whose URI may hold anything (case C-095). */
   readonly original: string;
   /** What was sent: it is no news to whoever sent it. */
   readonly sent?: unknown;
@@ -52,8 +51,11 @@ export interface ToolResultOf {
   readonly sent: unknown;
 }
 
-/** Where credentials are only flagged: characters of one result that are looked at. To mask them, all are. */
-const MOST_FLAGGED = 64 * 1024;
+/** A server that was taken out of the configuration during the call: nobody knows any more what was asked for it. */
+const UNKNOWN: UpstreamSettings['vetting'] = { credentials: 'mask', errorDetails: 'trim' };
+
+/** Errors whose `data` is for programs, such as the URL that a user has to visit (spec: schema, error codes). */
+const FOR_PROGRAMS: ReadonlySet<number> = new Set([-32020, -32021, -32022, -32042]);
 
 /** Looks at results on their way to the client: whether they are what was promised, and what they should not hold. */
 export class ResultCheck {
@@ -85,7 +87,7 @@ export class ResultCheck {
 
   /** Any result: its texts alone. */
   texts(of: ResultOf, given: JsonObject): JudgedResult {
-    const { credentials, errorDetails } = this.#options.settings().vetting;
+    const { credentials, errorDetails } = this.#options.settings().upstreams[of.upstream]?.vetting ?? UNKNOWN;
     const flags: ResultFlag[] = [];
     // Where nothing of it is changed or cut out, long texts stay unread.
     const reads = credentials === 'mask' || (errorDetails !== 'off' && given['isError'] === true);
@@ -107,6 +109,28 @@ export class ResultCheck {
       }
     }
     return { result, flags };
+  }
+
+  /** A task, or what became of it: where it failed, or its result is an error, every text of it is that of an error. */
+  task(of: ResultOf, given: JsonObject): JudgedResult {
+    const failed = given['status'] === 'failed' || objectAt(given, 'result')?.['isError'] === true;
+    if (!failed) {
+      return this.texts(of, given);
+    }
+    const { result, flags } = this.texts(of, { ...given, isError: true });
+    return { result: flags.length === 0 ? given : without(result, 'isError'), flags };
+  }
+
+  /** A JSON-RPC error of a server: its message, and the texts of its `data`. The same object where nothing had to be changed. */
+  error(
+    of: ResultOf,
+    given: RpcErrorObject,
+  ): { readonly error: RpcErrorObject; readonly flags: JudgedResult['flags'] } {
+    const { message, data } = given;
+    const isRead = data !== undefined && !FOR_PROGRAMS.has(given.code);
+    const texts = { message, ...(isRead ? { data } : {}), isError: true };
+    const { result, flags } = this.texts(of, texts);
+    return { error: flags.length === 0 ? given : { ...given, ...without(result, 'isError') }, flags };
   }
 
   /** Undefined: the result is what the schema says, or nobody can tell. With a result: that goes in its place. */
@@ -170,45 +194,4 @@ function refusal(name: string, problems: readonly Problem[]): JsonObject {
     ...problemLines(problems, 'structuredContent'),
   ];
   return { content: [{ type: 'text', text: withoutCredentials(lines.join('\n')) }], isError: true };
-}
-
-function lookForCredentials(
-  result: JsonObject,
-  masks: boolean,
-): { readonly seen: ReadonlySet<string>; readonly masked: JsonObject } {
-  const seen = new Set<string>();
-  let left = masks ? Number.POSITIVE_INFINITY : MOST_FLAGGED;
-  const look = (text: string) => {
-    const found = left > 0 ? credentialsIn(text.length > left ? text.slice(0, left) : text) : [];
-    left -= text.length;
-    for (const { name } of found) {
-      seen.add(name);
-    }
-    return found;
-  };
-  const change = (text: string) => {
-    const found = look(text);
-    return masks ? maskedCredentials(text, found) : text;
-  };
-  // Credentials are ASCII, and stand in JSON as they are: what nobody else reads need not be decoded for this.
-  const unread = ({ json }: LongText) =>
-    look(json.toString('latin1', 1, Math.min(json.length - 1, Math.max(1, left))));
-  return { seen, masked: mapTexts(result, { change, unread }) as JsonObject };
-}
-
-function lookForDetails(
-  result: JsonObject,
-  sent: unknown,
-  trims: boolean,
-): { readonly found: ReadonlySet<string>; readonly trimmed: JsonObject } {
-  const found = new Set<string>();
-  const known = JSON.stringify(sent) ?? '';
-  const change = (text: string) => {
-    const details = detailsIn(text, known);
-    for (const each of details.found) {
-      found.add(each);
-    }
-    return trims ? details.trimmed : text;
-  };
-  return { found, trimmed: mapTexts(result, { change }) as JsonObject };
 }

@@ -1,6 +1,21 @@
 import { isObject, type JsonObject, own } from '../base/json.ts';
 import { canonical, same } from './definition.ts';
-import { BOUNDS, boundEffect, type Effect, enumEffect, typeEffect } from './keyword-growth.ts';
+import {
+  ALSO,
+  BOUNDS,
+  boundEffect,
+  type Effect,
+  enumEffect,
+  HARMLESS,
+  isOpen,
+  LOOKS,
+  MEANS,
+  NARROWS,
+  OPEN,
+  typeEffect,
+  UNLOOKED,
+} from './keyword-growth.ts';
+import { areApart, turnsReferences } from './schema-overlap.ts';
 import { below } from './schemas.ts';
 import { toldChange } from './told-change.ts';
 
@@ -13,13 +28,20 @@ export interface SchemaChange {
 /** Deeper than the catalog lets a definition be. */
 const DEEPEST = 256;
 
-/** Every difference of two schemas, in the order of the new one. Equal but for the order of keys is no difference. */
-export function schemaChanges(
-  before: unknown,
-  after: unknown,
-  place = '',
-  depth = 0,
-): readonly SchemaChange[] {
+/**
+ * Every difference of two schemas, in the order of the new one. Equal but for the order of keys is no difference. Where all
+ * of them are wider or harmless, what fitted the first fits the second; where all are narrower or harmless, the other way
+ * round. Whatever cannot be told from one keyword and its neighbours is a change of meaning.
+ */
+export function schemaChanges(before: unknown, after: unknown): readonly SchemaChange[] {
+  const changes = partChanges(before, after, '', 0);
+  const isUnsure = changes.length > 0 && (turnsReferences(before) || turnsReferences(after));
+  return isUnsure
+    ? changes.map((change) => (change.effect === 'harmless' ? change : { ...change, effect: 'meaning' }))
+    : changes;
+}
+
+function partChanges(before: unknown, after: unknown, place: string, depth: number): readonly SchemaChange[] {
   if (same(before, after)) {
     return [];
   }
@@ -47,29 +69,6 @@ interface Where {
   readonly depth: number;
 }
 
-/** What a model reads as the meaning of a value, and what it fills in by itself. */
-const MEANS: ReadonlySet<string> = new Set([
-  'description',
-  'title',
-  'default',
-  'examples',
-  'format',
-  '$ref',
-  '$schema',
-]);
-/** Words about a schema that nobody relies on. */
-const HARMLESS: ReadonlySet<string> = new Set(['$comment', 'deprecated']);
-/** Values have to fit these as well: one more makes the schema narrower. */
-const ALSO: ReadonlySet<string> = new Set(['contains', 'propertyNames']);
-/** Without one of these everything fits. */
-const OPEN: ReadonlySet<string> = new Set([
-  'additionalItems',
-  'additionalProperties',
-  'items',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-]);
-
 function keywordChanges(
   key: string,
   old: JsonObject,
@@ -81,11 +80,15 @@ function keywordChanges(
     { place: where.place, effect, says },
   ];
   const deeper = (one: unknown, other: unknown, place = where.place) =>
-    schemaChanges(one, other, place, where.depth + 1);
+    partChanges(one, other, place, where.depth + 1);
   if (HARMLESS.has(key)) {
     return change('harmless', `${key} was changed`);
   }
   if (MEANS.has(key)) {
+    return change('meaning', toldChange(key, before, after));
+  }
+  // What these look at decides what is left for the keywords about what nobody looked at.
+  if (LOOKS.has(key) && UNLOOKED.some((each) => !isOpen(old[each]) || !isOpen(now[each]))) {
     return change('meaning', toldChange(key, before, after));
   }
   if (key === 'type') {
@@ -101,7 +104,12 @@ function keywordChanges(
     return requiredChanges(names(before), names(after), where);
   }
   if (key === 'properties' || key === 'patternProperties' || key === '$defs' || key === 'definitions') {
-    return namedChanges(key, asNames(before), asNames(after), where);
+    const isClosed = [old, now].some((each) =>
+      ['additionalProperties', 'unevaluatedProperties'].some((rest) => !isOpen(each[rest])),
+    );
+    const refused = old['additionalProperties'] === false && old['patternProperties'] === undefined;
+    const others = refused ? 'refused' : isClosed ? 'judged' : 'welcome';
+    return namedChanges(key, asNames(before), asNames(after), { ...where, others });
   }
   if (OPEN.has(key) && !Array.isArray(before) && !Array.isArray(after)) {
     return deeper(before ?? true, after ?? true);
@@ -115,11 +123,23 @@ function keywordChanges(
   if (key === 'anyOf' || key === 'oneOf' || key === 'allOf') {
     return choiceChanges(key, before, after, where);
   }
+  // More that are counted are fine until there are too many.
+  if (key === 'contains' && (Object.hasOwn(old, 'maxContains') || Object.hasOwn(now, 'maxContains'))) {
+    return change('meaning', toldChange(key, before, after));
+  }
+  // What the list of first items does not cover is judged by the keyword about the rest.
+  if (
+    key === 'prefixItems' &&
+    (!isOpen(old['items']) || !isOpen(now['items'])) &&
+    !isSameLength(before, after)
+  ) {
+    return change('meaning', toldChange(key, before, after));
+  }
   if (
     (key === 'prefixItems' || key === 'items') &&
     Array.isArray(before) &&
     Array.isArray(after) &&
-    before.length === after.length
+    isSameLength(before, after)
   ) {
     return before.flatMap((each, at) => deeper(each, after[at], below(where.place, at)));
   }
@@ -135,23 +155,9 @@ function keywordChanges(
   return change('meaning', toldChange(key, before, after));
 }
 
-/** What only ever takes values away: added it narrows, removed it widens, changed nobody can tell. */
-const NARROWS: ReadonlySet<string> = new Set([
-  'const',
-  'contentEncoding',
-  'contentMediaType',
-  'contentSchema',
-  'dependencies',
-  'dependentRequired',
-  'dependentSchemas',
-  'else',
-  'if',
-  'items',
-  'not',
-  'pattern',
-  'prefixItems',
-  'then',
-]);
+function isSameLength(one: unknown, other: unknown): boolean {
+  return asList(one)?.length === asList(other)?.length;
+}
 
 function requiredChanges(
   before: readonly string[],
@@ -168,31 +174,40 @@ function requiredChanges(
   ];
 }
 
-/** Definitions that nothing refers to yet mean nothing; patterns that come or go judge values that were there before. */
+/**
+ * Definitions that nothing refers to yet mean nothing, unless they have names of their own; patterns that come or go judge
+ * values that were there before. Where others are refused, a member that comes lets them in; where they are judged, it may do either.
+ */
 function namedChanges(
   key: string,
   before: JsonObject,
   after: JsonObject,
-  { place, depth }: Where,
+  { place, depth, others }: Where & { readonly others: 'welcome' | 'judged' | 'refused' },
 ): readonly SchemaChange[] {
   const isPattern = key === 'patternProperties';
   const isDefinition = key !== 'properties' && !isPattern;
+  const ofDefinition = (schema: unknown): Effect =>
+    /"\$(?:id|anchor|dynamicAnchor)"/.test(JSON.stringify(schema) ?? '') ? 'meaning' : 'harmless';
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap(
     (name): readonly SchemaChange[] => {
       const here = below(place, name);
       if (!Object.hasOwn(before, name)) {
-        const effect = isDefinition ? 'harmless' : isPattern ? 'narrower' : 'added';
+        const ofPattern = others === 'welcome' ? 'narrower' : 'meaning';
+        const effect = isDefinition ? ofDefinition(after[name]) : isPattern ? ofPattern : COMES[others];
         return [{ place: here, effect, says: `${name} was added` }];
       }
       if (!Object.hasOwn(after, name)) {
         // A reference that still needs it is broken, and found where it stands.
-        const effect = isDefinition ? 'harmless' : isPattern ? 'wider' : 'removed';
+        const ofPattern = others === 'welcome' ? 'wider' : 'meaning';
+        const effect = isDefinition ? ofDefinition(before[name]) : isPattern ? ofPattern : 'removed';
         return [{ place: here, effect, says: `${name} was removed` }];
       }
-      return schemaChanges(before[name], after[name], here, depth + 1);
+      return partChanges(before[name], after[name], here, depth + 1);
     },
   );
 }
+
+const COMES = { welcome: 'added', judged: 'meaning', refused: 'wider' } as const;
 
 /** Alternatives that are in both lists say nothing; what is left is compared one by one where the counts agree. */
 function choiceChanges(
@@ -209,13 +224,17 @@ function choiceChanges(
       { place, effect: began ? 'narrower' : 'wider', says: `${key} was ${began ? 'added' : 'removed'}` },
     ];
   }
+  // One more that fits may be one too many.
+  if (key === 'oneOf' && !(areApart(old) && areApart(now))) {
+    return [
+      { place, effect: 'meaning', says: 'the alternatives of oneOf were changed, and more than one may fit' },
+    ];
+  }
   const [oldTexts, newTexts] = [new Set(old.map(canonical)), new Set(now.map(canonical))];
   const gone = old.filter((each) => !newTexts.has(canonical(each)));
   const come = now.flatMap((each, at) => (oldTexts.has(canonical(each)) ? [] : [{ each, at }]));
   if (gone.length === come.length) {
-    return come.flatMap(({ each, at }, index) =>
-      schemaChanges(gone[index], each, below(place, at), depth + 1),
-    );
+    return come.flatMap(({ each, at }, index) => partChanges(gone[index], each, below(place, at), depth + 1));
   }
   if (gone.length > 0 && come.length > 0) {
     return [{ place, effect: 'meaning', says: `the alternatives of ${key} were changed` }];

@@ -27,7 +27,8 @@ function oneSchema(about: About & { readonly place: string }, schema: JsonObject
     return [finding('schema.dialect', { ...about, place: `${about.place}/$schema` }, reason)];
   }
   const found: VettingFinding[] = [];
-  const anchors = anchorsOf(schema);
+  let anchors: ReadonlySet<string> | undefined;
+  const named = () => (anchors ??= anchorsOf(schema));
   for (const { schema: part, place } of schemasIn(schema)) {
     const here = { ...about, place: about.place + place };
     const wrong = mistakeIn(part);
@@ -39,7 +40,7 @@ function oneSchema(about: About & { readonly place: string }, schema: JsonObject
       const reason = `Its pattern is ${quoted(pattern)}.`;
       found.push(finding('schema.pattern-unchecked', { ...here, place: `${here.place}/pattern` }, reason));
     }
-    const lost = danglingIn(part, schema, anchors);
+    const lost = danglingIn(part, schema, named);
     if (lost !== undefined) {
       const reason = `It refers to ${quoted(lost)}, which is not there.`;
       found.push(finding('schema.broken-reference', { ...here, place: `${here.place}/$ref` }, reason));
@@ -140,13 +141,17 @@ function isRegExp(source: string, flags: string): boolean {
 }
 
 /** A `$ref` into the same document that leads nowhere. Names of other documents are judged by the catalog. */
-function danglingIn(part: JsonObject, root: JsonObject, anchors: ReadonlySet<string>): string | undefined {
+function danglingIn(
+  part: JsonObject,
+  root: JsonObject,
+  anchors: () => ReadonlySet<string>,
+): string | undefined {
   const { $ref: reference } = part;
   if (!isText(reference) || !String(reference).startsWith('#')) {
     return undefined;
   }
   const target = String(reference);
-  if (target === '#' || anchors.has(target)) {
+  if (target === '#' || anchors().has(target)) {
     return undefined;
   }
   const there = target.startsWith('#/') ? at(root, unescaped(target.slice(1))) : undefined;

@@ -50,7 +50,7 @@ export function textsOf(item: Item): readonly PlacedText[] {
       }
       open.push({ value: member, place: below(place, key) });
       if (isNamed && String(key).length > LONG_KEY) {
-        texts.push({ place: below(place, key), text: String(key) });
+        texts.push({ place: below(place, key), text: String(key).replaceAll(/[_-]+/g, ' ') });
       }
     }
   }

@@ -19,7 +19,7 @@ type Parts = ReadonlyMap<string, UpstreamPart>;
 /** What a running gateway thinks of what the servers say of themselves: what is odd, and what is not approved. */
 export class Vetting {
   /** Decides what is served at all. */
-  readonly screen: Screen;
+  readonly screen: Screen & Pick<Quarantine, 'instructions'>;
   readonly #pins: PinWatch;
   readonly #lint: LintWatch;
   readonly #watches: boolean;

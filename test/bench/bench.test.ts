@@ -13,7 +13,7 @@ const SHARES = [0.5, 0.9, 0.6];
 
 function sample(target: string, perSecond: number, cpu: number, more: Partial<Sample> = {}): Sample {
   const measured: Measured = {
-    ...{ perSecond, cpu, p50: 1, p99: 2, worst: 3, rss: 100, idle: 90, errors: 0, others: 0 },
+    ...{ perSecond, cpu, p50: 1, p99: 2, worst: 3, rss: 100, idle: 90, client: 0, errors: 0, others: 0 },
   };
   return { name: 'c16', target, round: 0, measured, counts: true, ...more };
 }

@@ -7,7 +7,7 @@ import { stringAt, toolDefinitions } from './tools.ts';
  * The server behind every target: it must never be what a run waits for, so it has no SDK, keeps its lists as text, and
  * passes the text of an echo through without decoding it.
  *
- *     node echo-server.ts --port 4000 --tools 20 [--page 10]    every path is one server
+ *     node echo-server.ts --port 4000 --tools 20 [--page 10] [--structured]    every path is one server
  *     node echo-server.ts --tools 20                            over stdin and stdout
  */
 
@@ -27,8 +27,8 @@ const NOTHING: Answer = { status: 202, parts: [] };
 const MARK = '"text":"';
 
 /** The members that a page of the list consists of, by its cursor: that is where it begins. */
-function pagesOf(tools: number, size: number): ReadonlyMap<string, string> {
-  const all = toolDefinitions(tools);
+function pagesOf(tools: number, size: number, structured: boolean): ReadonlyMap<string, string> {
+  const all = toolDefinitions(tools, structured);
   const pages = new Map<string, string>();
   for (let from = 0; from < tools; from += size) {
     const next = from + size < tools ? `"nextCursor":"${from + size}",` : '';
@@ -40,8 +40,8 @@ function pagesOf(tools: number, size: number): ReadonlyMap<string, string> {
   return pages;
 }
 
-function serverOf(tools: number, page: number): (raw: Buffer) => Answer {
-  const pages = pagesOf(tools, page === 0 ? tools : page);
+function serverOf(tools: number, page: number, structured: boolean): (raw: Buffer) => Answer {
+  const pages = pagesOf(tools, page === 0 ? tools : page, structured);
   const result = (id: unknown, ...text: readonly (string | Buffer)[]): Answer => ({
     status: 200,
     parts: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{`, ...text, '}}'],
@@ -64,7 +64,7 @@ function serverOf(tools: number, page: number): (raw: Buffer) => Answer {
     const complete = modern ? COMPLETE : '';
     switch (method) {
       case 'tools/call':
-        return result(id, complete, '"content":[{"type":"text","text":"', text ?? '', '"}]');
+        return result(id, complete, ...echoed(text ?? '', structured));
       case 'tools/list':
         return result(id, modern ? CACHE : '', pages.get(stringAt(params, 'cursor') ?? '') ?? '"tools":[]');
       case 'initialize':
@@ -89,6 +89,12 @@ function serverOf(tools: number, page: number): (raw: Buffer) => Answer {
         };
     }
   };
+}
+
+function echoed(text: string | Buffer, structured: boolean): readonly (string | Buffer)[] {
+  return structured
+    ? ['"content":[],"structuredContent":{"text":"', text, '"}']
+    : ['"content":[{"type":"text","text":"', text, '"}]'];
 }
 
 function agreed(params: unknown): string {
@@ -146,9 +152,10 @@ const { values } = parseArgs({
     port: { type: 'string' },
     tools: { type: 'string', default: '20' },
     page: { type: 'string', default: '0' },
+    structured: { type: 'boolean', default: false },
   },
 });
-const server = serverOf(Number(values.tools), Number(values.page));
+const server = serverOf(Number(values.tools), Number(values.page), values.structured);
 if (values.port === undefined) {
   overStdio(server);
 } else {

@@ -39,6 +39,8 @@ export interface Loaded {
   readonly cpu: number;
   /** MiB, the most that was seen. */
   readonly rss: number;
+  /** s of processor time of the client itself. */
+  readonly client: number;
   readonly errors: number;
   readonly firstError?: string;
   /** Cores that the machine spent on anything but this run. */
@@ -136,6 +138,7 @@ async function measure(load: Load): Promise<Loaded> {
   process.stdout.write('measuring\n');
   const before = usage(load.pid, load.except);
   const othersBefore = cpuOfOthers(load);
+  const mineBefore = mine();
   from = performance.now();
   until = from + load.duration * 1_000;
   let rss = before.rss;
@@ -146,6 +149,7 @@ async function measure(load: Load): Promise<Loaded> {
   const seconds = (performance.now() - from) / 1_000;
   const after = usage(load.pid, load.except);
   const others = cpuOfOthers(load) - othersBefore;
+  const spent = mine() - mineBefore;
   clearInterval(sampling);
   await Promise.all(callers);
   await client.close();
@@ -158,17 +162,22 @@ async function measure(load: Load): Promise<Loaded> {
     worst: at(1),
     cpu: times.length === 0 ? 0 : ((after.cpu - before.cpu) / times.length) * 1_000,
     rss,
+    client: spent,
     errors,
     ...(firstError === undefined ? {} : { firstError }),
     others: others / seconds,
   };
 }
 
+/** s of processor time of this process. */
+function mine(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
 /** s of processor time, since the machine booted, of whatever is no part of this run. */
 function cpuOfOthers({ ours }: Load): number {
-  const { user, system } = process.cpuUsage();
-  const mine = ours.reduce((sum, pid) => sum + usage(pid).cpu, (user + system) / 1e6);
-  return machineBusy() - mine;
+  return machineBusy() - ours.reduce((sum, pid) => sum + usage(pid).cpu, mine());
 }
 
 const measured = await measure(JSON.parse(process.argv[2] ?? '{}') as Load);

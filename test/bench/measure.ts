@@ -33,7 +33,7 @@ const LOAD = join(import.meta.dirname, 'load.ts');
 const READY_MS = 60_000;
 const TRY_MS = 5_000;
 const POLL_MS = 10;
-const NO_LOAD = { errors: 0 };
+const NO_LOAD = { client: 0, errors: 0 };
 
 /** What `NAME` or `NAME:ERA` stands for. */
 export function chosen(name: string): { readonly target: Target; readonly era: Era } {
@@ -115,13 +115,14 @@ async function serversFor(
 ): Promise<{ readonly servers: Readonly<Record<string, Server>>; readonly pids: readonly number[] }> {
   const count = target.merges || cold ? wanted : 1;
   const each = String((wanted * tools) / count);
+  const flags = target.structured === true ? ['--structured'] : [];
   const ids = Array.from({ length: count }, (_, at) => `s${at + 1}`);
   if (kind === 'stdio') {
-    const command = [process.execPath, ECHO, '--tools', each];
+    const command = [process.execPath, ECHO, '--tools', each, ...flags];
     return { servers: Object.fromEntries(ids.map((id) => [id, { command }])), pids: [] };
   }
   const port = await freePort();
-  const words = ['--port', String(port), '--tools', each, '--page', String(pageSize)];
+  const words = ['--port', String(port), '--tools', each, '--page', String(pageSize), ...flags];
   const server = stack.use(new Started([process.execPath, ECHO, ...words], { heard: true }));
   await new Promise((resolve) => server.child.stdout?.once('data', resolve));
   const servers = ids.map((id) => [id, { url: `http://127.0.0.1:${port}/${id}/mcp` }]);
@@ -149,7 +150,7 @@ function askOf({ wrapped, tool }: Target, { bytes, servers, tools }: Case): Load
 }
 
 /** Resolves when so many tools are listed. */
-async function ready(
+export async function ready(
   connect: () => Client,
   least: number,
   running: Started | undefined,
@@ -178,7 +179,8 @@ async function ready(
   throw new Error(`${name} was not ready: ${running?.ended === true ? 'it has ended' : last}`);
 }
 
-function loadedBy(load: Load, stack: AsyncDisposableStack, measuring: () => void): Promise<Loaded> {
+/** Runs the load client; `measuring` is called when its warm-up is over. */
+export function loadedBy(load: Load, stack: AsyncDisposableStack, measuring: () => void): Promise<Loaded> {
   const { child } = stack.use(new Started([process.execPath, LOAD, JSON.stringify(load)], { heard: true }));
   return new Promise((resolve, reject) => {
     if (child.stdout === null) {

@@ -5,11 +5,13 @@ import { chosen } from './measure.ts';
 import { GROUPS, TARGETS } from './targets.ts';
 
 /** What a run does: one measures targets side by side, the others are about Patchbay alone. */
-export const COMMANDS = ['compare', 'micro', 'profile', 'scale'] as const;
+export const COMMANDS = ['cluster', 'compare', 'growth', 'micro', 'profile', 'scale'] as const;
 
-export const USAGE = `npm run bench -- [compare|micro|profile|scale] [options]
+export const USAGE = `npm run bench -- [compare|cluster|growth|micro|profile|scale] [options]
 
   compare   (the default) targets side by side on this machine, over loopback
+  cluster   1, 2 and 3 replicas behind nginx with a Redis server: processor time of each part for one request
+  growth    what one tool, server, user and session hold in memory, and entries of the shared state there
   micro     hot pure functions, ns for one call
   profile   where one target spends its time in one case, by room and by function
   scale     10,000 sessions and streams of each era, and one change of 2,000 tools told to all listeners
@@ -24,9 +26,10 @@ export const USAGE = `npm run bench -- [compare|micro|profile|scale] [options]
   --quiet CORES      while other processes use more than this a run is repeated, and in the end does not count (default 0.3)
   --retries N        how often it is repeated (default 3)
   --main FILE        another build of Patchbay to measure (default dist/main.js)
-  --count N          of scale: how many of each (default 10000)
+  --count N          of scale and growth: how many of each (default 10000)
   --check            fail where a ratio to bare is worse than that in test/bench/levels.json by more than 10 %
-  --write            write test/bench/levels.json and the tables of docs/performance.md from this run
+  --write            write test/bench/levels.json and the tables of docs/performance.md from this run; of cluster and
+                     growth those of docs/cluster.md
   --json             print what was measured as JSON
   --help             this text
 

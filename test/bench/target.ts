@@ -37,6 +37,8 @@ export interface Target {
   readonly tool: (server: string, tool: string) => string;
   /** For one that hides tools behind a tool of its own: its name, and its arguments with `@` where the text goes. */
   readonly wrapped?: (server: string, tool: string) => { readonly name: string; readonly arguments: object };
+  /** The echo of its servers is what an output schema promises. */
+  readonly structured?: boolean;
   /** Cases that make no sense for it. */
   readonly skips?: readonly string[];
   /** It talks to the internet by itself, so it runs where there is none; its package has to be there before. */

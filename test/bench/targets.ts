@@ -12,6 +12,8 @@ const AUDIENCE = 'https://bench.example/mcp';
 
 interface Told {
   readonly config?: object;
+  /** Settings of each of its upstreams. */
+  readonly upstream?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -24,14 +26,14 @@ function patchbay(more: (setting: Setting) => Told | Promise<Told> = () => ({}))
     tool: dotted,
     start: async (setting) => {
       const { port, folder, servers, pageSize, main } = setting;
+      const { config = {}, headers = {}, upstream = {} } = await more(setting);
       const upstreams = Object.entries(servers).map(([id, server]) => {
         if ('url' in server) {
-          return [id, { url: server.url }];
+          return [id, { url: server.url, ...upstream }];
         }
         const [command, ...args] = server.command;
-        return [id, { command, args }];
+        return [id, { command, args, ...upstream }];
       });
-      const { config = {}, headers = {} } = await more(setting);
       const file = join(folder, 'gateway.yaml');
       const settings = {
         listen: { port },
@@ -78,6 +80,7 @@ const FEATURES: Readonly<Record<string, (setting: Setting) => Told | Promise<Tol
   audit: ({ folder }) => ({ config: { audit: { file: join(folder, 'audit.jsonl') } } }),
   tracing: () => ({ config: { tracing: { enabled: true, endpoint: 'http://127.0.0.1:9/v1/traces' } } }),
   unmetered: () => ({ config: { metrics: { enabled: false } } }),
+  results: () => ({ upstream: { validate: { results: 'enforce' } } }),
 };
 
 const proxy = { merges: false, kinds: ['http'], eras: ['modern', 'legacy'], tool: same } as const;
@@ -103,7 +106,10 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   nginx: { ...proxy, start: nginx },
   patchbay: patchbay(),
   ...Object.fromEntries(
-    Object.entries(FEATURES).map(([name, more]): [string, Target] => [`patchbay+${name}`, patchbay(more)]),
+    Object.entries(FEATURES).map(([name, more]): [string, Target] => [
+      `patchbay+${name}`,
+      { ...patchbay(more), structured: name === 'results' },
+    ]),
   ),
   ...PEERS,
 };

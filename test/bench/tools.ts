@@ -1,6 +1,7 @@
-/** Definitions like those of real servers: a page of text and a nested schema each; the first one echoes. */
-export function toolDefinitions(count: number): readonly object[] {
-  return Array.from({ length: count }, (_, at) => (at === 0 ? ECHO : lookup(at)));
+/** Definitions like those of real servers: a page of text and a nested schema each; the first one echoes, `structured`: as it promises to. */
+export function toolDefinitions(count: number, structured = false): readonly object[] {
+  const echo = structured ? { ...ECHO, outputSchema: ECHO.inputSchema } : ECHO;
+  return Array.from({ length: count }, (_, at) => (at === 0 ? echo : lookup(at)));
 }
 
 const ECHO = {

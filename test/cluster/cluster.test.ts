@@ -9,8 +9,8 @@ import { connectModern } from '../kit/modern-agent.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { ScriptedUpstream } from '../kit/upstream.ts';
 import { type Cluster, startCluster } from './cluster.ts';
+import { describeWith } from './describe-with.ts';
 import { startLoad } from './load.ts';
-import { describeWith } from './programs.ts';
 
 /** Three processes, a real Redis, and nginx that sends each request to the next one. */
 

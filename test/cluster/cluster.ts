@@ -4,10 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
+import { parse } from 'yaml';
 import { textOf } from '../gates/repository.ts';
 import { compileCache } from '../kit/compile-cache.ts';
 import { type FaultProxy, refusingPort, startFaultProxy } from '../kit/faults.ts';
 import { MAIN } from '../kit/program.ts';
+import { balancing } from './balancing.ts';
 import { type Program, startNginx, startRedis } from './programs.ts';
 
 /** One replica: a process of the program as it is shipped, which keeps its port through restarts. */
@@ -37,16 +39,26 @@ export interface Cluster extends AsyncDisposable {
   balance(over: readonly Replica[]): Promise<void>;
 }
 
-/** Replicas in processes of their own, with this configuration, a Redis server, and nginx in front of them all. */
-export async function startCluster(count: number, config: object): Promise<Cluster> {
+/**
+ * What docker-compose.yml starts under the profile `cluster`, as processes: replicas by config/cluster/gateway.yaml, with
+ * these sections in the place of its own, a Redis server that keeps what it has and wants a password, and nginx by
+ * config/cluster/nginx.conf.
+ */
+export async function startCluster(count: number, sections: object): Promise<Cluster> {
   await using scope = new AsyncDisposableStack();
-  const redis = scope.use(await startRedis({ keeps: true }));
+  const password = randomBytes(16).toString('hex');
+  const redis = scope.use(await startRedis({ keeps: true, password }));
   const link = scope.use(await startFaultProxy(redis.port));
-  const sealingKey = randomBytes(32).toString('base64');
+  const shipped = parse(textOf('config/cluster/gateway.yaml')) as { readonly state: object };
+  const env = {
+    PATCHBAY_SEALING_KEY: randomBytes(32).toString('base64'),
+    PATCHBAY_STATE_PASSWORD: password,
+  };
   const replicas = await Promise.all(
     Array.from({ length: count }, async (_, at) => {
       const url = `redis://127.0.0.1:${at === count - 1 ? link.port : redis.port}`;
-      const replica = await createReplica({ sealingKey, state: { type: 'redis', url }, ...config });
+      const config = { ...shipped, state: { ...shipped.state, url }, ...sections };
+      const replica = await createReplica(config, env);
       scope.use(replica);
       await replica.start();
       return replica;
@@ -64,24 +76,7 @@ export async function startCluster(count: number, config: object): Promise<Clust
   };
 }
 
-/** The configuration that is shipped, with these replicas, and a header that says which of them has answered. */
-function balancing(port: number, replicas: readonly Replica[], over: readonly Replica[]): string {
-  const servers = replicas.map(
-    (each) =>
-      `server 127.0.0.1:${each.port} max_fails=1 fail_timeout=1s${over.includes(each) ? '' : ' down'};`,
-  );
-  const changes: readonly [string, string][] = [
-    ['server replica:3333 max_fails=1 fail_timeout=1s;', servers.join(' ')],
-    ['listen 8080;', `listen 127.0.0.1:${port};`],
-    ['proxy_buffering off;', 'proxy_buffering off; add_header X-Replica $upstream_addr always;'],
-  ];
-  return changes.reduce((text, [shipped, here]) => {
-    expect(text).toContain(shipped);
-    return text.replace(shipped, () => here);
-  }, textOf('config/cluster/nginx.conf'));
-}
-
-async function createReplica(config: object): Promise<Replica> {
+async function createReplica(config: object, env: Readonly<Record<string, string>>): Promise<Replica> {
   const port = await refusingPort();
   let child: ChildProcess | undefined;
   let gone: Promise<unknown> = Promise.resolve();
@@ -104,20 +99,10 @@ async function createReplica(config: object): Promise<Replica> {
     state,
     async start() {
       log = '';
-      const args = [
-        process.env['H_MAIN'] ?? MAIN,
-        'serve',
-        '--log-level',
-        'info',
-        '--no-watch',
-        '-c',
-        file,
-        '--port',
-        String(port),
-      ];
+      const args = [MAIN, 'serve', '--log-level', 'info', '--no-watch', '-c', file, '--port', String(port)];
       const running = spawn(process.execPath, args, {
         stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, ...compileCache, XDG_STATE_HOME: folder },
+        env: { ...process.env, ...compileCache, ...env, XDG_STATE_HOME: folder },
       });
       running.stderr.setEncoding('utf8').on('data', (text: string) => {
         log += text;

@@ -10,7 +10,7 @@ import { connectModern } from '../kit/modern-agent.ts';
 
 /**
  * The main cases of test/isolation where each request comes to the other one of two replicas. All of them run so with
- * `PATCHBAY_TEST_REPLICAS=2`: those then fail that count what one process keeps for itself.
+ * `PATCHBAY_TEST_REPLICAS=2`; see test/isolation/replicas.ts.
  */
 
 const USERS = ['alice', 'amy', 'bob'] as const;
@@ -21,6 +21,9 @@ let world: World;
 
 beforeAll(async () => {
   world = await startWorld([...OWN, 'box', 'sess', 'team'], { replicas: 2 });
+  for (const id of OWN) {
+    await world.server(id, 'alice').change({ instructions: secret('alice', `${id} instructions`) });
+  }
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -77,6 +80,25 @@ describe.each(AGENTS)('of $era clients on two replicas', ({ connect }) => {
     }
     await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
   });
+});
+
+it('what a server says of itself to one user is told to that user at both, and to nobody else', async () => {
+  await using first = await world.as('alice', connectModern);
+  await first.names();
+  const told = async (user: User) => {
+    // Twice: once at each replica.
+    const agents = [await world.as(user, connectLegacy), await world.as(user, connectLegacy)];
+    await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+    return agents.map(({ hello }) =>
+      OWN.map((id) => JSON.stringify(hello).includes(secret('alice', `${id} instructions`))),
+    );
+  };
+  const [all, none] = [
+    [true, true],
+    [false, false],
+  ];
+  await expect.poll(() => told('alice')).toEqual([all, all]);
+  expect(await told('amy')).toEqual([none, none]);
 });
 
 describe.each([...OWN, 'box'])('an unfinished call at %s', (id) => {

@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
 import { refusingPort } from '../kit/faults.ts';
 
 /** Redis and nginx as programs of this machine: `.ci/run` installs them, elsewhere they may be missing. */
@@ -11,24 +10,13 @@ import { refusingPort } from '../kit/faults.ts';
 /** Servers lie where not everybody's path leads. */
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/local/sbin:/usr/sbin` };
 
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   return spawnSync(program, ['-v'], { stdio: 'ignore', env }).error === undefined;
-}
-
-/** Tests that need these programs: left out, with a line that says so, where one is not installed; never in CI. */
-export function describeWith(programs: readonly string[], name: string, tests: () => void): void {
-  const missing = programs.filter((program) => !isInstalled(program));
-  if (missing.length > 0 && process.env['CI'] !== undefined) {
-    throw new Error(`not installed: ${missing.join(', ')}`);
-  }
-  describe.skipIf(missing.length > 0)(
-    missing.length === 0 ? name : `${name} (not installed: ${missing.join(', ')})`,
-    tests,
-  );
 }
 
 export interface Program extends AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   /** SIGKILL by default. Resolves when it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again on the same port; resolves when it can be reached. */
@@ -57,6 +45,7 @@ export async function startNginx(http: (port: number) => string) {
   const program = await startProgram('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], port, folder);
   return {
     ...program,
+    pid: program.pid,
     async configure(body: (port: number) => string) {
       await write(body(port));
       program.signal('SIGHUP');
@@ -105,6 +94,9 @@ async function startProgram(
   };
   return {
     port,
+    get pid() {
+      return running.child.pid ?? 0;
+    },
     kill,
     async again() {
       running = await begin();

@@ -130,13 +130,19 @@ it.each(['public', 'private'] as const)('where lists are %s', async (cacheScope)
         await using agent = await connectAs(connectModern, id, url, { greet: false });
         const gaze = { as: id, view: place, names: undefined };
         // Before anything was read for this principal, and after.
-        const assumed = NAMES.map((name) => operations.explain(name, { ...gaze, kind: 'tools' }).verdict);
+        const verdicts = async () => {
+          const all = await Promise.all(
+            NAMES.map((name) => operations.explain(name, { ...gaze, kind: 'tools' })),
+          );
+          return all.map(({ verdict }) => verdict);
+        };
+        const assumed = await verdicts();
         const listed = await agent.request('tools/list');
         const names = (isObject(listed.result) ? (listed.result['tools'] as { name: string }[]) : []).map(
           ({ name }) => name,
         );
         for (const name of [...NAMES, ...names]) {
-          const explained = operations.explain(name, { ...gaze, kind: 'tools' });
+          const explained = await operations.explain(name, { ...gaze, kind: 'tools' });
           const { route, asked } = explained;
           const called = route?.names[asked.names] ?? name;
           expect([called, route?.listed === true]).toEqual([called, names.includes(called)]);
@@ -146,13 +152,11 @@ it.each(['public', 'private'] as const)('where lists are %s', async (cacheScope)
           ]);
         }
         for (const uri of URIS) {
-          const { verdict } = operations.explain(uri, { ...gaze, kind: 'resources' });
+          const { verdict } = await operations.explain(uri, { ...gaze, kind: 'resources' });
           expect([uri, said(verdict)]).toEqual([uri, await used(agent, 'resources/read', { uri })]);
         }
-        expect(NAMES.map((name) => operations.explain(name, { ...gaze, kind: 'tools' }).verdict)).toEqual(
-          assumed,
-        );
-        const { verdict } = operations.explain('two.greet', { ...gaze, kind: 'prompts' });
+        expect(await verdicts()).toEqual(assumed);
+        const { verdict } = await operations.explain('two.greet', { ...gaze, kind: 'prompts' });
         expect(['two.greet', said(verdict)]).toEqual([
           'two.greet',
           await used(agent, 'prompts/get', { name: 'two.greet' }),

@@ -56,7 +56,7 @@ async function startStrict(config: GatewayConfig) {
     gateway.reload(settings);
   };
   const approve = () => {
-    const offers = [...gateway.gateway.store.current.parts.values()].map(asSaid);
+    const offers = [...gateway.gateway.store.current.parts.values()].map((part) => asSaid(part));
     become({ lock: approved(new Map(), offers, () => true) });
   };
   return { ...pick(gateway), become, approve, [Symbol.asyncDispose]: () => gateway.close() };
@@ -253,7 +253,7 @@ describe('quarantine', () => {
       expect(await agent.names()).toEqual([]);
       const pinned = approved(
         new Map(),
-        [...opened.gateway.store.current.parts.values()].map(asSaid),
+        [...opened.gateway.store.current.parts.values()].map((part) => asSaid(part)),
         ({ name }) => name === 'read',
       );
       await writeFile(lockPath(config.path), lockText(pinned));

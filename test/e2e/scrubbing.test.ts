@@ -38,7 +38,7 @@ const script = {
   resources: [{ uri: 'note://one', name: 'one', description: told }],
   readResults: { 'note://one': { contents: [{ uri: 'note://one', text: told }] } },
   calls: {
-    'rpc-error': { does: 'rpc-error', error: { code: -32050, message: told, data: { told: [told] } } },
+    'rpc-error': { does: 'rpc-error', code: -32050, message: told, data: { told: [told] } },
   },
 } as const;
 

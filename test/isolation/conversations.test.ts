@@ -5,6 +5,7 @@ import type { Agent } from '../kit/agent.ts';
 import type { Answer } from '../kit/http-exchange.ts';
 import { connectModern } from '../kit/modern-agent.ts';
 import type { Recorded } from '../kit/recorder.ts';
+import { REPLICAS } from './replicas.ts';
 import { secret } from './secrets.ts';
 import { TASK_ID } from './servers.ts';
 import { startWorld, type User, type World } from './world.ts';
@@ -16,7 +17,9 @@ const ASKING = ['mine', 'old', 'box'] as const;
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld(['team', 'mine', 'old', 'box'], { config: { questions: { perPrincipal: 2 } } });
+  world = await startWorld(['team', 'mine', 'old', 'box'], {
+    config: { questions: { perPrincipal: 2 } },
+  });
 });
 
 afterAll(() => world?.[Symbol.asyncDispose]());
@@ -90,15 +93,15 @@ it('a state that a server keeps outside the gateway outlives a restart for its o
 it('calls that wait are counted for each user', async () => {
   await using alice = await as('alice');
   await using bob = await as('bob');
-  const waiting = [await untilAsked(alice, 'box', 'one'), await untilAsked(alice, 'box', 'two')];
-  const refused = await alice.request('tools/call', { name: 'box.ask', arguments: { tag: 'three' } });
+  const waiting: [Agent, Unfinished][] = [];
+  // Two at each replica: the next one is refused there.
+  while (waiting.length < 2 * REPLICAS) {
+    waiting.push([alice, await untilAsked(alice, 'box', `number ${waiting.length}`)]);
+  }
+  const refused = await alice.request('tools/call', { name: 'box.ask', arguments: { tag: 'one more' } });
   expect(refused.result ?? refused.error).not.toMatchObject({ resultType: 'input_required' });
-  waiting.push(await untilAsked(bob, 'box', 'four'));
-  for (const [agent, { retry }] of [
-    [alice, waiting[0]],
-    [alice, waiting[1]],
-    [bob, waiting[2]],
-  ] as [Agent, Unfinished][]) {
+  waiting.push([bob, await untilAsked(bob, 'box', 'his')]);
+  for (const [agent, { retry }] of waiting) {
     expect(await agent.result('tools/call', retry)).toHaveProperty('structuredContent');
   }
 });

@@ -9,6 +9,7 @@ import type { Recorded } from '../kit/recorder.ts';
 import { startTokenIssuer, type TokenIssuer } from '../kit/token-issuer.ts';
 import { startTokenServer, type TokenServer } from '../kit/token-server.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
+import { expectOnce, REPLICAS } from './replicas.ts';
 import { type Start, startWorld, type World } from './world.ts';
 
 /** One user who comes with a token for more and with one for less, and servers that answer by what each is good for. */
@@ -139,7 +140,7 @@ describe.each(AGENTS)('of a $era client', ({ connect }) => {
       expect(tools.includes(`${id}.extra`)).toBe(rights === 'more');
       expect(await pageOf(alice, id, options)).toBe(`page for ${rights}`);
     }
-    expect(asked.map(([each, before]) => each.count('tools/list') - before)).toEqual([1, 1]);
+    expectOnce(asked.map(([each, before]) => each.count('tools/list') - before));
     expect((await alice.call(`${id}.extra`, {}, more)).result['isError']).not.toBe(true);
     expect(
       (await alice.request('tools/call', { name: `${id}.extra`, arguments: {} }, less)).error,
@@ -230,7 +231,8 @@ describe.each(AGENTS)('of a $era client', ({ connect }) => {
         const walks = server(id, 'more').count('tools/list');
         expect(await toolsOf(greater, id)).toContain(`${id}.extra`);
         expect(await pageOf(greater, id, more)).toBe('page for more');
-        expect(server(id, 'more').count('tools/list')).toBe(walks);
+        // Another replica may not have read it yet.
+        expect(server(id, 'more').count('tools/list') - walks).toBeLessThan(REPLICAS);
       } finally {
         refused.clear();
       }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { headersOf } from '../e2e/access-world.ts';
 import type { Agent } from '../kit/agent.ts';
 import { AGENTS } from '../kit/agents.ts';
+import { share } from './replicas.ts';
 import { secretsIn } from './secrets.ts';
 import { startWorld } from './world.ts';
 
@@ -28,24 +29,26 @@ describe.each(AGENTS)(
     });
 
     it('requests at once, and streams', async () => {
-      const config = { limits: { perPrincipal: { concurrency: 2, streams: 1 } } };
+      const config = { limits: { perPrincipal: { concurrency: share(4), streams: share(2) } } };
       await using world = await startWorld(['team', 'mine'], { config });
       await using alice = await world.as('alice', connect);
       await using bob = await world.as('bob', connect);
       const slow = () => alice.begin('tools/call', { name: 'mine.slow', arguments: {} });
-      const held = [slow(), slow()];
-      await world.server('mine', 'alice').untilReceived('tools/call', undefined, { times: 2 });
+      const held = [slow(), slow(), slow(), slow()];
+      await world.server('mine', 'alice').untilReceived('tools/call', undefined, { times: 4 });
       expect((await alice.request('tools/list')).status).toBe(429);
       expect((await bob.request('tools/list')).status).toBe(200);
       await world.server('mine', 'alice').release('slow');
       await Promise.all(held.map(({ done }) => done));
-      const hers = open(alice);
-      expect((await hers.opened).status).toBe(200);
+      const hers = [open(alice), open(alice)];
+      expect((await Promise.all(hers.map(({ opened }) => opened))).map(({ status }) => status)).toEqual([
+        200, 200,
+      ]);
       const his = open(bob);
       expect((await his.opened).status).toBe(200);
-      const second = open(alice);
-      expect((await second.opened).status).toBe(429);
-      for (const each of [hers, his, second]) {
+      const third = open(alice);
+      expect((await third.opened).status).toBe(429);
+      for (const each of [...hers, his, third]) {
         each.abort();
       }
       world.sweep();

@@ -8,6 +8,7 @@ import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { type GatewayConfig, type StartedGateway, startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
 import type { Script, ScriptedUpstream } from '../kit/upstream.ts';
+import { REPLICAS } from './replicas.ts';
 import { foreignIn, PEOPLE, type Person, secretsIn } from './secrets.ts';
 import { diaryServer, hiddenServer, serverOf, TASKS, teamServer } from './servers.ts';
 import { startTap, type Tap } from './tap.ts';
@@ -125,9 +126,6 @@ const KEYS: SignIn = {
   credentials: () =>
     Object.keys(PEOPLE).map((person) => headersOf(person).authorization.slice('Bearer '.length)),
 };
-
-/** To run all of these tests on several replicas: `PATCHBAY_TEST_REPLICAS=2`. */
-const REPLICAS = Number(process.env['PATCHBAY_TEST_REPLICAS'] ?? 1);
 
 export interface WorldOptions {
   /** Further sections of the configuration. */

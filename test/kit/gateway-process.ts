@@ -21,6 +21,10 @@ export interface GatewayProcessOptions {
   readonly preload?: readonly string[];
   /** Most files and sockets it may have open at once (POSIX). */
   readonly descriptors?: number;
+  /** Another build of the program than the one that the tests are run with. */
+  readonly main?: string;
+  /** ms for its start; default: as for anything else. */
+  readonly patience?: number;
   /** A channel for messages between this process and the modules that were loaded before. */
   readonly channel?: boolean;
 }
@@ -28,12 +32,12 @@ export interface GatewayProcessOptions {
 /** A gateway in a process of its own, on a free port, its configuration in a file. Resolves when it has looked around. */
 export async function startGatewayProcess(
   config: object,
-  { preload = [], descriptors, channel = false }: GatewayProcessOptions = {},
+  { preload = [], descriptors, channel = false, main = MAIN, patience }: GatewayProcessOptions = {},
 ): Promise<GatewayProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'patchbay-process-'));
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, JSON.stringify(config)); // JSON is YAML
-  const serve = [MAIN, 'serve', '--json', '--log-level', 'warn', '-c', file, '--port', '0'];
+  const serve = [main, 'serve', '--json', '--log-level', 'warn', '-c', file, '--port', '0'];
   const words = [process.execPath, ...preload.flatMap((url) => ['--import', url]), ...serve];
   const limited =
     descriptors === undefined ? words : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...words];
@@ -61,6 +65,7 @@ export async function startGatewayProcess(
   const line = await waits.until(
     () => (out.includes('\n') ? out : undefined),
     () => `the gateway said nothing: ${log}`,
+    patience,
   );
   const { url } = JSON.parse(line) as { url: string };
   const isOver = () => child.exitCode !== null || child.signalCode !== null;

@@ -87,9 +87,23 @@ export interface Question {
   readonly right: readonly string[];
 }
 
-/** Questions as a user would put them: those that ranking was tuned by, and those that were written after that was over. */
-export function questions(): { readonly tuned: readonly Question[]; readonly heldOut: readonly Question[] } {
-  return { tuned: questionsIn('questions-tuned.txt'), heldOut: questionsIn('questions-held-out.txt') };
+export interface Questions {
+  /** As a user would put them; ranking was tuned by them, by `more` in a second round. */
+  readonly tuned: readonly Question[];
+  readonly more: readonly Question[];
+  /** As a user would put them; nothing was tuned by them, and who tunes does not read them. */
+  readonly heldOut: readonly Question[];
+  /** As a model puts them into `search_tools`: the words that it expects there. */
+  readonly agents: readonly Question[];
+}
+
+export function questions(): Questions {
+  return {
+    tuned: questionsIn('questions-tuned.txt'),
+    more: questionsIn('questions-more.txt'),
+    heldOut: questionsIn('questions-held-out.txt'),
+    agents: questionsIn('questions-agents.txt'),
+  };
 }
 
 function questionsIn(name: string): readonly Question[] {

@@ -5,7 +5,7 @@ import { lint } from '../../src/vetting/lint.ts';
 import { asServed } from '../../src/vetting/offered.ts';
 import { everythingStdio, filesystemStdio, memoryStdio } from '../kit/real-servers.ts';
 import { startGateway } from '../kit/start-gateway.ts';
-import { measure } from './measure.ts';
+import { type Measured, measure } from './measure.ts';
 
 /** What is found out otherwise than by looking at one server's words. */
 const ELSEWHERE = /^pin\./;
@@ -17,13 +17,14 @@ it('no finding is worse than it was when its rule was made', () => {
   expect([...scores.keys()].toSorted()).toEqual(ids.toSorted());
 });
 
-it('what the rules were not made for is found in half of the cases, and next to nothing good is taken for bad', () => {
-  const { scores, alarms } = measure('held out');
-  const all = [...scores.values()];
-  const sum = (of: 'right' | 'misses') => all.reduce((total, score) => total + score[of], 0);
-  const alarmsAboutGood = alarms.filter((each) => each.startsWith('good/'));
-  expect(alarmsAboutGood).toEqual([]);
-  expect(sum('right') / (sum('right') + sum('misses'))).toBeGreaterThan(0.5);
+const alarmsAboutGood = ({ alarms }: Measured) => alarms.filter((each) => each.startsWith('good/'));
+
+it('of what was written without the rules in mind most is found, and next to nothing good is taken for bad', () => {
+  const [first, second] = [measure('first'), measure('second')];
+  expect(alarmsAboutGood(first)).toEqual([]);
+  expect(first.caught / first.poisoned).toBeGreaterThan(0.9);
+  expect(alarmsAboutGood(second).length).toBeLessThanOrEqual(2);
+  expect(second.caught / second.poisoned).toBeGreaterThan(0.85);
 });
 
 it('of published servers only what their authors would grant is found', async () => {

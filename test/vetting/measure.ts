@@ -5,8 +5,8 @@ import type { Offered } from '../../src/vetting/finding.ts';
 import { lint } from '../../src/vetting/lint.ts';
 
 /**
- * How well the rules about definitions judge: `node test/vetting/measure.ts` runs them over the corpus and prints
- * precision and recall for each finding, and every false alarm and every miss.
+ * How well the rules about definitions judge: `npm run vetting` runs them over the corpus and prints precision and recall
+ * for each finding, and every false alarm and every miss. With `-- --servers` it looks at published servers instead.
  */
 
 interface Server {
@@ -36,6 +36,9 @@ export interface Score {
 export interface Measured {
   readonly cases: number;
   readonly tools: number;
+  /** Cases with a text that is not good, and those of them in which anything was found about a text. */
+  readonly poisoned: number;
+  readonly caught: number;
   /** By the id of a finding. */
   readonly scores: ReadonlyMap<string, Score>;
   /** `file#case: id upstream item`. */
@@ -45,19 +48,33 @@ export interface Measured {
 
 const CORPUS = join(import.meta.dirname, 'corpus');
 
-/** `part`: the corpus that the rules were made with, or cases that they have never been changed for. */
-export function measure(part: 'known' | 'held out'): Measured {
+/**
+ * known: what the rules were made with. first: cases that were written before the rules of the first version, and tuned with
+ * since. second: cases that were written, of other ways to attack and of good texts that look like them, before the rules of
+ * the second version.
+ */
+export type CorpusPart = 'known' | 'first' | 'second';
+
+function partOf(name: string): CorpusPart {
+  return name.includes('held-out-second') ? 'second' : name.includes('held-out') ? 'first' : 'known';
+}
+
+export function measure(part: CorpusPart): Measured {
   const right: string[] = [];
   const alarms: string[] = [];
   const misses: string[] = [];
   const all = ['good', 'faulty', 'poisoned'].flatMap(casesOf);
-  const cases = all.filter(({ name }) => name.includes('held-out') === (part === 'held out'));
+  const cases = all.filter(({ name }) => partOf(name) === part);
+  let [poisoned, caught] = [0, 0];
   for (const { name, servers, expected } of cases) {
     const found = [
       ...new Set(
         lint(servers.map(offered)).map(({ id, upstream, item }) => `${id} ${upstream} ${item}`.trim()),
       ),
     ];
+    const isText = (each: string) => each.startsWith('text.');
+    poisoned += expected.some(isText) ? 1 : 0;
+    caught += expected.some(isText) && found.some(isText) ? 1 : 0;
     right.push(...found.filter((each) => expected.includes(each)));
     alarms.push(...found.filter((each) => !expected.includes(each)).map((each) => `${name}: ${each}`));
     misses.push(...expected.filter((each) => !found.includes(each)).map((each) => `${name}: ${each}`));
@@ -69,7 +86,7 @@ export function measure(part: 'known' | 'held out'): Measured {
     (id) => [id, scoreOf(count(right, id), count(alarms, id), count(misses, id))] as const,
   );
   const tools = cases.flatMap(({ servers }) => servers.flatMap((server) => server.tools ?? [])).length;
-  return { cases: cases.length, tools, scores: new Map(scores), alarms, misses };
+  return { cases: cases.length, tools, poisoned, caught, scores: new Map(scores), alarms, misses };
 }
 
 function scoreOf(right: number, alarms: number, misses: number): Score {
@@ -91,7 +108,7 @@ function offered({ upstream, instructions, ...lists }: Server): Offered {
   return { upstream, instructions, lists };
 }
 
-function report({ cases, tools, scores, alarms, misses }: Measured): string {
+function report({ cases, tools, poisoned, caught, scores, alarms, misses }: Measured): string {
   const percent = (share: number) => `${Math.round(share * 100)} %`.padStart(10);
   const rows = [...scores].map(([id, { right, alarms: false_, misses: missed, precision, recall }]) =>
     [
@@ -104,7 +121,7 @@ function report({ cases, tools, scores, alarms, misses }: Measured): string {
     ].join(''),
   );
   return [
-    `${cases} cases, ${tools} tools`,
+    `${cases} cases, ${tools} tools; something found in ${caught} of ${poisoned} poisoned ones`,
     '',
     [
       'finding'.padEnd(28),
@@ -124,7 +141,13 @@ function report({ cases, tools, scores, alarms, misses }: Measured): string {
   ].join('\n');
 }
 
-if (import.meta.main) {
+if (import.meta.main && process.argv.includes('--servers')) {
+  const { servers } = await import('./servers.ts');
+  process.exitCode = (await servers((text) => process.stdout.write(text))) === 0 ? 0 : 1;
+} else if (import.meta.main) {
   process.stdout.write(`The corpus that the rules were made with\n${report(measure('known'))}`);
-  process.stdout.write(`\nCases that the rules were never changed for\n${report(measure('held out'))}`);
+  process.stdout.write(`\nThe first cases that were held out, tuned with since\n${report(measure('first'))}`);
+  process.stdout.write(
+    `\nThe second ones, written before the rules were changed\n${report(measure('second'))}`,
+  );
 }

@@ -22,6 +22,8 @@ const COMMON_DEFAULTS = {
   retry: 'never',
   stop: { grace: 3000 },
   validate: { arguments: 'enforce', results: 'warn' },
+  vetting: { credentials: 'flag', errorDetails: 'flag' },
+  pins: { onChange: 'warn' },
 };
 
 describe('defaults', () => {
@@ -267,6 +269,8 @@ it('reads every key there is', () => {
         },
         trust: { annotations: true },
         validate: { arguments: 'warn', results: 'enforce' },
+        vetting: { credentials: 'off', errorDetails: 'flag' },
+        pins: { onChange: 'quarantine' },
         instructions: false,
         timeouts: {
           connect: 1000,
@@ -291,6 +295,9 @@ it('reads every key there is', () => {
         url: 'HTTPS://tickets.example.com/mcp',
         headers: { 'X-Team': 'core' },
         ...COMMON_DEFAULTS,
+        // Those of the gateway.
+        vetting: { credentials: 'mask', errorDetails: 'trim' },
+        pins: { onChange: 'allow' },
         transport: 'sse',
         isolation: 'user',
         credentials: {

@@ -25,6 +25,7 @@ function closedFront(): Front {
   return createFront({
     regime: () => regime,
     streams: new Streams(() => regime, new Allowance(() => settings.limits.perPrincipal)),
+    base: () => 'http://127.0.0.1',
     log: SILENT,
   } as unknown as FrontOptions);
 }

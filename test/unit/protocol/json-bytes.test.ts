@@ -143,6 +143,69 @@ describe('a message that is read as bytes', () => {
     }
   });
 
+  it.each<[string, (long: string) => object, boolean]>([
+    ['a later item of an array', (long) => ({ params: { arguments: ['x', long] } }), true],
+    [
+      'a member of an object that comes after another',
+      (long) => ({ params: { arguments: [{ a: 1, b: long }] } }),
+      true,
+    ],
+    ['a name', (long) => ({ params: { arguments: { [long]: 1 } } }), false],
+    ['a member beside the content, after it', (long) => ({ result: { content: [], text: long } }), false],
+    ['a text after all that is read', (long) => ({ result: { content: [{}] }, text: long }), false],
+    [
+      'a text in a list that is no content',
+      (long) => ({ result: { content: [{}], tools: [{ text: long }] } }),
+      false,
+    ],
+    ['inherited members of a table', (long) => ({ params: { constructor: { text: long } } }), false],
+    ['an object of the name of a table', (long) => ({ constructor: { name: { text: long } } }), false],
+  ])('leaves a long text where it may: %s', (_name, of, kept) => {
+    const long = 'größe "M"\n'.repeat(2_000);
+    const message = { jsonrpc: '2.0', id: 1, ...of(long) };
+    const fast = read(Buffer.from(JSON.stringify(message)));
+    expect(whole(fast)).toEqual(message);
+    expect(whole(fast) !== fast).toBe(kept);
+  });
+
+  it('is text where it is too deep to be looked at, or no UTF-8', () => {
+    const long = 'x'.repeat(9_000);
+    const deep = `{"params":{"arguments":${'['.repeat(64)}"${long}"${']'.repeat(64)}}}`;
+    expect(readJsonBytes(Buffer.from(deep), LARGE)).toEqual({ kind: 'value', value: JSON.parse(deep) });
+    const broken = echo(long);
+    broken[broken.indexOf('xxx') + 1] = 0xff;
+    expect(textOf(read(broken))).toBe(`x\ufffd${long.slice(2)}`);
+  });
+
+  it.each([
+    ['\u0001', false],
+    ['\\x', false],
+    ['\\u12g4', false],
+    ['\\u12A4', true],
+    ['\\/', true],
+  ])('is JSON with %j in a long text: %j', (signs, is) => {
+    const json = `{"params":{"arguments":{"text":"${'x'.repeat(9_000)}${signs}${'x'.repeat(20)}"}}}`;
+    expect(readJsonBytes(Buffer.from(json), LARGE).kind).toBe(is ? 'value' : 'not-json');
+    expect(readJson(json, LARGE).kind).toBe(is ? 'value' : 'not-json');
+  });
+
+  it('may be written while another is, and looks like itself to whoever writes it by other means', () => {
+    const long = 'größe'.repeat(3_000);
+    const fast = read(echo(long));
+    const outer = writeJson({
+      before: fast,
+      inner: { toJSON: () => writeJson(fast).toString() },
+      after: fast,
+    });
+    const plain = JSON.parse(echo(long).toString()) as object;
+    expect(JSON.parse(outer.toString())).toEqual({
+      before: plain,
+      inner: JSON.stringify(plain),
+      after: plain,
+    });
+    expect(JSON.parse(JSON.stringify(fast))).toEqual(plain);
+  });
+
   it('counts in budgets with all that it holds', () => {
     const long = 'größe'.repeat(10_000);
     expect(costOf(read(echo(long)))).toBeGreaterThan(50_000);

@@ -127,6 +127,33 @@ describe('replicas', () => {
     expect(heard).toEqual([{ genuine: true }]);
   });
 
+  it('take no notice of what is said again by whoever has listened, and count it', async () => {
+    const { one, other, memory } = replicas();
+    const heard: unknown[] = [];
+    other.serve('call', async (asked) => {
+      heard.push(asked);
+      return {};
+    });
+    other.onTold('hint', (told) => heard.push(told));
+    const copies: [string, string][] = [];
+    const tap = new MemoryState(memory);
+    for (const channel of [`to-${other.name}`, 'to-all']) {
+      tap.hear(channel, (text) => copies.push([channel, text]));
+    }
+    await one.ask(other.name, 'call', { n: 1 }).answer;
+    one.tell('hint', { n: 2 });
+    await expect.poll(() => [heard, copies.length]).toEqual([[{ n: 1 }, { n: 2 }], 2]);
+    for (const [channel, text] of [...copies, ...copies]) {
+      await tap.publish(channel, text);
+    }
+    await expect.poll(() => other.refused).toEqual({ forged: 0, repeated: 4, stale: 0 });
+    // A fence: what comes after them is heard.
+    one.tell('hint', { n: 3 });
+    await expect.poll(() => heard.at(-1)).toEqual({ n: 3 });
+    expect(heard).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(one.refused).toEqual({ forged: 0, repeated: 0, stale: 0 });
+  });
+
   it('say nothing that is too large for whoever carries it', async () => {
     const { one, other } = replicas();
     other.serve('call', async () => ({ text: 'x'.repeat(9_000_000) }));

@@ -5,7 +5,8 @@ import type { Settings } from '../../../src/config/settings.ts';
 import { MemoryState, SharedMemory } from '../../../src/state/memory-state.ts';
 import { createRedisState } from '../../../src/state/redis-state.ts';
 import type { State } from '../../../src/state/state.ts';
-import { describeWith, type Program, startRedis } from '../../cluster/programs.ts';
+import { describeWith } from '../../cluster/describe-with.ts';
+import { type Program, startRedis } from '../../cluster/programs.ts';
 import { startFaultProxy } from '../../kit/faults.ts';
 
 const log = createLog({ level: 'silent', readable: false });

@@ -110,6 +110,8 @@ const common = {
   tools: { allow: ['*'], deny: [], rename: {}, describe: {}, annotate: {} },
   trust: { annotations: false },
   validate: { arguments: 'off', results: 'off' },
+  vetting: { credentials: 'off', errorDetails: 'off' },
+  pins: { onChange: 'warn' },
   restart: { base: 5, cap: 10, breakAfter: 5 },
   start: 'eager',
   retry: 'never',
