@@ -55,10 +55,15 @@ export class ByNumber<T> {
 
   /** Those that are there now, by their numbers upwards. */
   values(): T[] {
-    return [...this.#keys.entries()]
-      .filter(([, key]) => key !== -1)
-      .sort(([, a], [, b]) => a - b)
-      .flatMap(([at]) => this.#values[at] ?? []);
+    const there: number[] = [];
+    for (let at = 0; at < this.#keys.length; at += 1) {
+      if (this.#keys[at] !== -1) {
+        there.push(at);
+      }
+    }
+    return there
+      .sort((a, b) => (this.#keys[a] ?? 0) - (this.#keys[b] ?? 0))
+      .flatMap((at) => this.#values[at] ?? []);
   }
 
   /** Where the key is, or would go. */
