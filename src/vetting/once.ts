@@ -5,7 +5,8 @@ const MOST_KNOWN = 5_000;
 
 /** What is said once, though it happens with every call. */
 export class Once {
-  readonly #known = new LRUCache<string, true>({ max: MOST_KNOWN });
+  /** Bounded by size, since the library reserves room for a bound by number at once. */
+  readonly #known = new LRUCache<string, true>({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 });
 
   isNew(about: readonly string[]): boolean {
     const key = JSON.stringify(about);
