@@ -73,6 +73,8 @@ export class Call {
   #resolve: (response: RpcResponse) => void = () => {};
   #reject: (reason: GatewayError) => void = () => {};
 
+  #answered = false;
+
   constructor(id: number, method: string, options: CallOptions, holder: CallHolder) {
     this.id = id;
     this.method = method;
@@ -97,8 +99,14 @@ export class Call {
     }
   }
 
+  /** The upstream answered it; false while it waits, and where it was given up. */
+  get answered(): boolean {
+    return this.#answered;
+  }
+
   resolve(response: RpcResponse): void {
     if (this.#over()) {
+      this.#answered = true;
       this.#resolve(response);
     }
   }

@@ -1,9 +1,10 @@
 import { ByNumber } from '../base/by-number.ts';
 import { GatewayError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { Alarm } from '../base/time.ts';
 import { isRpcId, type RpcId, type RpcNotification } from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
-import { Call, type CallHolder, type CallOptions } from './call.ts';
+import { Call, type CallHolder, type CallOptions, type Question } from './call.ts';
 
 /** Calls given up that are remembered one by one; beyond, nobody can ever tell whose a log message is. */
 const MOST_LATE = 1_000;
@@ -84,6 +85,37 @@ export class Calls {
   askable(): Call | undefined {
     const calls = this.#open.values().filter((call) => call.options.onQuestion !== undefined);
     return calls.find((call) => !call.held) ?? calls[0];
+  }
+
+  /**
+   * How to ask the client by way of the call that a question likely belongs to. Where the server answers that call while the
+   * question is with the client, and so takes it along, it was another's: it is asked once more, by way of the likeliest left.
+   */
+  asking(likeliest: Call): (question: Question) => Promise<JsonObject> {
+    return async (question) => {
+      let call = likeliest;
+      for (;;) {
+        const release = call.hold();
+        try {
+          return await this.#asked(call, question);
+        } catch (thrown) {
+          const lost = thrown instanceof GatewayError && thrown.code === 'CANCELLED';
+          const guessedWrong = lost && call.answered && !question.signal.aborted;
+          const next = guessedWrong ? this.askable() : undefined;
+          if (next === undefined) {
+            throw thrown;
+          }
+          call = next;
+        } finally {
+          release();
+        }
+      }
+    };
+  }
+
+  #asked({ options }: Call, question: Question): Promise<JsonObject> {
+    const refusal = () => Promise.reject(new GatewayError('QUESTION_REFUSED', { upstream: this.#upstream }));
+    return options.onQuestion?.(question) ?? refusal();
   }
 
   /** Whose a notice is: of the request on whose stream, or under whose subscription id, it came. */

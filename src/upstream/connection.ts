@@ -216,18 +216,21 @@ export class Connection {
       return;
     }
     const call = this.#calls.get(message.id);
-    if (call === undefined) {
-      this.#calls.late(message.id);
-      this.#log.debug({ id: message.id }, 'an answer that nobody waits for was dropped');
+    if (call !== undefined) {
+      call.resolve(message);
       return;
     }
-    call.resolve(message);
+    this.#calls.late(message.id);
+    this.#log.debug({ id: message.id }, 'an answer that nobody waits for was dropped');
   }
 
   /** To the call on whose stream the question came, else to the likeliest, else to the client at large. */
   #answer(message: RpcRequest, origin: RpcId | undefined): void {
-    const call = this.#calls.get(origin) ?? this.#calls.askable();
-    this.#inquiries.answer(message, call?.options.onQuestion ?? this.#events.question, call);
+    const known = this.#calls.get(origin);
+    const call = known ?? this.#calls.askable();
+    const guessed = known === undefined && call !== undefined;
+    const ask = guessed ? this.#calls.asking(call) : call?.options.onQuestion;
+    this.#inquiries.answer(message, ask ?? this.#events.question, call);
   }
 
   #reply(reply: RpcResponse): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/base/errors.ts';
 import type { RpcNotification } from '../../../src/protocol/json-rpc.ts';
 import type { CallOptions } from '../../../src/upstream/call.ts';
 import { Calls } from '../../../src/upstream/calls.ts';
@@ -48,5 +49,70 @@ describe('whose a log message is that names no call, on a connection that many s
     expect(open.ownerOf(LOG, undefined, SHARED)).toBeUndefined();
     call.resolve({ jsonrpc: '2.0', id: call.id, result: {} });
     await call.answer;
+  });
+});
+
+describe('a question that names no call', () => {
+  const asks = (onQuestion: CallOptions['onQuestion']): CallOptions => ({
+    envelope: { clientInfo: { name: 'c', version: '1' }, clientCapabilities: {} },
+    timeoutMs: 60_000,
+    totalMs: 60_000,
+    onQuestion,
+  });
+  const lost = () => new GatewayError('CANCELLED');
+  const question = (signal = new AbortController().signal) => ({
+    method: 'elicitation/create',
+    params: {},
+    signal,
+  });
+  /** Two calls of one client. The first is asked, and ends before it is answered, where `ends` says so. */
+  const scene = ({ ends }: { readonly ends: 'answered' | 'given up' | 'not' }) => {
+    const open = new Calls('up', () => {});
+    const asked: string[] = [];
+    const first = open.open(
+      'tools/call',
+      asks(async () => {
+        asked.push('first');
+        if (ends === 'answered') {
+          first.resolve({ jsonrpc: '2.0', id: first.id, result: {} });
+        } else if (ends === 'given up') {
+          first.reject(lost());
+        }
+        throw lost();
+      }),
+    );
+    const second = open.open(
+      'tools/call',
+      asks(async () => {
+        asked.push('second');
+        return { action: 'accept' };
+      }),
+    );
+    const close = () => {
+      for (const call of [first, second]) {
+        call.resolve({ jsonrpc: '2.0', id: call.id, result: {} });
+      }
+    };
+    first.answer.catch(() => {});
+    return { ask: open.asking(first), asked, close };
+  };
+
+  it('goes to another call of the client, where the one that was taken for its own ended with it', async () => {
+    const { ask, asked, close } = scene({ ends: 'answered' });
+    expect(await ask(question())).toEqual({ action: 'accept' });
+    expect(asked).toEqual(['first', 'second']);
+    close();
+  });
+
+  it.each([
+    { what: 'its call goes on: then its client did not answer', ends: 'not', withdrawn: false },
+    { what: 'its call was given up', ends: 'given up', withdrawn: false },
+    { what: 'the server takes it back', ends: 'answered', withdrawn: true },
+  ] as const)('is asked once where $what', async ({ ends, withdrawn }) => {
+    const { ask, asked, close } = scene({ ends });
+    const { signal } = withdrawn ? { signal: AbortSignal.abort() } : new AbortController();
+    await expect(ask(question(signal))).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(asked).toEqual(['first']);
+    close();
   });
 });
