@@ -14,6 +14,8 @@ const LONGEST = [
   'e2e/sdk-parity',
   'faults/storm',
   'hostile/stdio',
+  'hostile/clients',
+  'hostile/http',
   'e2e/matrix',
   'e2e/readme',
 ];
@@ -32,6 +34,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     globalSetup: 'test/kit/build-program.ts',
+    // `kit/spent.mjs` asks for it.
+    setupFiles: process.env['PATCHBAY_SPENT'] === undefined ? [] : ['test/kit/spending.mjs'],
     include: ['test/**/*.test.ts'],
     // Peers of other languages take their packages from their registries: a run of its own, `npm run test:interop`.
     exclude: ['test/interop/**'],
@@ -39,6 +43,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Files run one after the other in a worker that has loaded the packages once, which costs more than most tests.
     isolate: false,
+    // Node imports the sources as they are, as it does in production: nothing has to be transformed for each worker.
+    experimental: { viteModuleRunner: false },
     sequence: { sequencer: LongestFirst },
     // Programs that tests start find their code compiled, `kit/compile-cache.ts`.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'patchbay-compile-cache') },

@@ -6,7 +6,7 @@ import { evaluate } from './result.ts';
 /** Longest run of one cell on a busy machine, in ms. */
 const LONGEST_MS = 120_000;
 
-/** The cells with the most in them; `npm run conformance` has all, and is part of CI. */
+/** The cells with the most in them; `npm run conformance` has all. */
 const CELLS = [
   { id: '2025-11-25/dual', demanded: 30 },
   { id: '2026-07-28/dual', demanded: 37 },

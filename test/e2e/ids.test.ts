@@ -21,7 +21,7 @@ const FILLINGS = [
   { carrier: 'stdio', era: 'legacy', start: startStdioUpstream, clients: 200 },
   { carrier: 'stdio', era: 'modern', start: startStdioUpstream, clients: 40 },
   { carrier: 'http', era: 'legacy', start: startHttpUpstream, clients: 40 },
-  { carrier: 'http', era: 'modern', start: startHttpUpstream, clients: 200 },
+  { carrier: 'http', era: 'modern', start: startHttpUpstream, clients: 40 },
 ] as const;
 
 const argumentsOf = ({ params }: Recorded) => objectAt(params, 'arguments') ?? {};
@@ -237,7 +237,7 @@ describe.each(FILLINGS.filter(({ carrier }) => carrier === 'http'))(
       await gateway.gateway.settled();
       const asked = (n: number) => ({ mode: 'form', message: `you are ${n}`, requestedSchema: NOTHING });
       const agents = await Promise.all(
-        Array.from({ length: 100 }, (_, n) => {
+        Array.from({ length: 40 }, (_, n) => {
           const answers = {
             'elicitation/create': ({ message }: JsonObject) => ({
               action: 'accept',
@@ -272,10 +272,9 @@ describe('C-065: limits of time', () => {
     for (const { carrier, era, start } of FILLINGS) {
       never.push(await start({ id: `${carrier}-${era}`, era, tools: ['never', 'echo'] }));
     }
-    const { command, args } = everythingStdio();
     gateway = await startGateway({
       upstreams: {
-        'every-stdio': { command, args, timeouts },
+        'every-stdio': { ...everythingStdio(), timeouts },
         'every-http': { url: http.url, timeouts },
         ...Object.fromEntries(never.map(({ id, config }) => [id, { ...config, timeouts }])),
       },

@@ -21,8 +21,7 @@ let gateway: StartedGateway;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'inspector-'));
   notes = await startHttpUpstream({ id: 'notes', tools: ['whoami'] });
-  const { command, args } = everythingStdio();
-  gateway = await startGateway({ upstreams: { notes: notes.config, every: { command, args } } });
+  gateway = await startGateway({ upstreams: { notes: notes.config, every: everythingStdio() } });
   await gateway.gateway.settled();
 });
 

@@ -291,8 +291,7 @@ describe.each(['v1', 'v2-auto', 'v2-legacy'] as const)(
   'the client of the SDK, %s, over HTTP+SSE,',
   (label) => {
     it('works with a real server behind the gateway', async () => {
-      const { command, args } = everythingStdio();
-      await using gateway = await startGateway({ upstreams: { every: { command, args } }, ...ON });
+      await using gateway = await startGateway({ upstreams: { every: everythingStdio() }, ...ON });
       await gateway.gateway.settled();
       await using sdk = await connectSdk(label, { sseUrl: `${gateway.origin}/sse` });
       expect((await sdk.listTools()).map(({ name }) => name)).toContain('every.echo');

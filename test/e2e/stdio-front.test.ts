@@ -13,7 +13,7 @@ import { startHttpUpstream } from '../kit/http-upstream.ts';
 import { connectHere, connectPipe, type PipeAgent, type PipeOptions } from '../kit/pipe-agent.ts';
 import { descendants, signal, untilAllGone } from '../kit/processes.ts';
 import { MAIN } from '../kit/program.ts';
-import { everythingStdio } from '../kit/real-servers.ts';
+import { type RealHttp, startEverythingHttp } from '../kit/real-servers.ts';
 import { connectSdk, SDK_CLIENTS } from '../kit/sdk-clients.ts';
 import { startGateway } from '../kit/start-gateway.ts';
 import { startStdioUpstream } from '../kit/stdio-upstream.ts';
@@ -416,10 +416,15 @@ describe('the session of a legacy client over a pipe', () => {
   });
 });
 
-describe.each(SDK_CLIENTS)('the client of the SDK, %s,', (label) => {
-  it('works with a real server behind it', async () => {
-    const { command, args } = everythingStdio();
-    const target = await patchbay({ lists: { firstWait: '20s' }, upstreams: { every: { command, args } } });
+describe('the client of the SDK', () => {
+  let every: RealHttp;
+  beforeAll(async () => {
+    every = await startEverythingHttp();
+  });
+  afterAll(() => every?.[Symbol.asyncDispose]());
+
+  it.each(SDK_CLIENTS)('%s works with a real server behind it', async (label) => {
+    const target = await patchbay({ lists: { firstWait: '20s' }, upstreams: { every: { url: every.url } } });
     await using sdk = await connectSdk(label, target);
     const tools = await sdk.listTools();
     expect(tools.map(({ name }) => name)).toContain('every.echo');

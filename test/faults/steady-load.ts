@@ -10,7 +10,7 @@ type Era = 'legacy' | 'modern';
 const ANSWER_MS = 15_000;
 
 /** ms between the calls of one caller: what is tested is what becomes of them, not how many there can be. */
-const CADENCE = 5;
+const CADENCE = 10;
 
 interface Tally {
   right: number;

@@ -83,7 +83,7 @@ describe('documents', () => {
 });
 
 describe('decisions', () => {
-  const decisions = files.filter((file) => file.startsWith('docs/decisions/'));
+  const decisions = files.filter((file) => file.startsWith('docs/decisions/')).toSorted();
 
   it('are numbered without a gap', () => {
     const numbers = decisions.map((file) => /^docs\/decisions\/(\d{4})-[a-z0-9-]+\.md$/.exec(file)?.[1]);

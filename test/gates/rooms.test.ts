@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROOT } from './repository.ts';
 
-/** What the check needs of the repository. */
-const NEEDED = ['src', 'tsconfig.json', '.dependency-cruiser.cjs', 'package.json', 'test/gates/rooms.mjs'];
+/** What the check needs of the repository, but for the sources. */
+const NEEDED = ['tsconfig.json', '.dependency-cruiser.cjs', 'package.json', 'test/gates/rooms.mjs'];
 
 /** Imports that must not be, each in a file that is there already, and the rule that has to name it. */
 const PLANTED = [
@@ -21,12 +21,17 @@ const PLANTED = [
   ['src/front/streams.ts', '../relay/relay.ts', 'front-gets-handles-injected'],
 ] as const;
 
+/** The sources that take part, which are read in a third of the time that all take. */
+const SOURCES = PLANTED.flatMap(([file, target]) =>
+  target.startsWith('.') ? [file, join(dirname(file), target)] : [file],
+);
+
 /** That the tree keeps the rules is `npm run rooms`; this is about the rules themselves. */
 describe('the check of the rooms', () => {
   let folder = '';
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'patchbay-rooms-'));
-    await Promise.all(NEEDED.map((part) => cp(join(ROOT, part), join(folder, part), { recursive: true })));
+    await Promise.all([...NEEDED, ...SOURCES].map((part) => cp(join(ROOT, part), join(folder, part))));
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));

@@ -17,8 +17,8 @@ const streamed =
   };
 
 const LINE = `data: ${'x'.repeat(250)}\n`;
-/** 64 MiB of blanks, which come packed. */
-const blanks = Buffer.alloc(64 * MIB, ' ');
+/** 32 MiB of blanks, which come packed. */
+const blanks = Buffer.alloc(32 * MIB, ' ');
 const packed =
   (encoding: string, bytes: Buffer, type = 'application/json'): Tool =>
   (response) => {
@@ -26,7 +26,7 @@ const packed =
     response.end(bytes);
   };
 const gzip = gzipSync(blanks, { level: 1 });
-const lines = gzipSync(Buffer.alloc(64 * MIB, LINE), { level: 1 });
+const lines = gzipSync(Buffer.alloc(32 * MIB, LINE), { level: 1 });
 const brotli = brotliCompressSync(blanks, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
 
 const TOO_LARGE = 'larger than this gateway accepts';
@@ -88,7 +88,7 @@ describe('a hostile server over HTTP answers a call with', () => {
     const tools = Object.entries(HARMS).map(([name, [tool]]) => [name, tool] as const);
     server = await startHostileServer(Object.fromEntries(tools));
     const bad = { url: server.url, limits: { maxMessageBytes: '2MiB' } };
-    const late = { ...bad, timeouts: { call: '500ms' } };
+    const late = { ...bad, timeouts: { call: '250ms' } };
     gateway = await startGateway({ upstreams: { bad, late } });
     await gateway.gateway.settled();
     agent = await connectModern(`${gateway.url}/bad`);

@@ -34,15 +34,15 @@ describe('a hostile server over stdio', () => {
     expect(await agent.names()).toContain('bad.fine');
   });
 
-  it('that writes 200 MiB to stderr', async () => {
+  it('that writes 128 MiB to stderr', async () => {
     const { value, kept, peak, healthy } = await call('stderr');
     expect(value.text).toBe('done');
     expect(healthy).toBeGreaterThan(1);
     expect(kept).toBeLessThan(32 * MIB);
-    expect(peak).toBeLessThan(10 * LARGEST);
+    expect(peak).toBeLessThan(6 * LARGEST);
   });
 
-  it('that writes a line of 100 MiB, and one that has no end while its call waits', async () => {
+  it('that writes a line of 48 MiB, and one that has no end while its call waits', async () => {
     for (const tool of ['line', 'endless']) {
       const { value, kept, healthy } = await call(tool);
       expect(value.text).toMatch(tool === 'line' ? 'done' : 'larger than this gateway accepts');
@@ -67,10 +67,10 @@ describe('a hostile server over stdio', () => {
     await isAlive();
   });
 
-  it('whose result has 300,000 blocks: it is passed on whole', async () => {
+  it('whose result has 100,000 blocks: it is passed on whole', async () => {
     const { value, kept } = await call('items');
-    expect(value.result['content']).toHaveLength(300_000);
-    expect(kept).toBeLessThan(40 * LARGEST);
+    expect(value.result['content']).toHaveLength(100_000);
+    expect(kept).toBeLessThan(15 * LARGEST);
   });
 
   it('whose result links to more resources than can be looked up among its templates', async () => {
@@ -90,7 +90,7 @@ describe('a hostile server over stdio', () => {
     await isAlive();
   });
 
-  it('that announces changes by the hundred thousand, to somebody who listens', async () => {
+  it('that announces changes by the ten thousand, to somebody who listens', async () => {
     await using stream = await agent.listen({ tools: true, uris: ['kept://a'] });
     const { value, kept, healthy } = await call('notices');
     expect(value.text).toBe('done');
@@ -103,7 +103,7 @@ describe('a hostile server over stdio', () => {
     expect(told.some((message) => message.includes('"kept://a"'))).toBe(true);
   });
 
-  it('that reports 100,000 steps of progress: a few of them arrive', async () => {
+  it('that reports 40,000 steps of progress: a few of them arrive', async () => {
     const { value, healthy } = await watch(gateway, () =>
       agent.call('bad.progress', {}, { progressToken: 7, meta: { [META.logLevel]: 'info' } }),
     );

@@ -1,16 +1,29 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { build } from 'esbuild';
 import { buildProgram } from '../../.ci/build.ts';
-import { FOLDER } from './program.ts';
+import { ROOT } from '../gates/repository.ts';
+import { FOLDER, SCRIPTED } from './program.ts';
 
 /**
- * Before any test: builds the program that tests start. Another run may start it at the same time, so it is put in
- * place whole.
+ * Before any test: builds the programs that tests start, as files of their own. Another run may start them at the same
+ * time, so they are put in place whole.
  */
 export async function setup(): Promise<void> {
   const fresh = `${FOLDER}-${process.pid}`;
   await mkdir(dirname(FOLDER), { recursive: true });
   await buildProgram(fresh);
+  await build({
+    entryPoints: [join(ROOT, 'test/fixtures/upstreams/scripted-stdio.ts')],
+    outfile: join(fresh, basename(SCRIPTED)),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'warning',
+  });
+  // Below `node_modules` Node does not look further up for what says of a program's own folder that files are modules: it
+  // would read each twice.
+  await writeFile(join(fresh, 'package.json'), '{ "type": "module" }\n');
   await mkdir(FOLDER, { recursive: true });
   // What it starts with comes last: what that asks for is there by then.
   for (const file of (await readdir(fresh)).toSorted((a, b) => Number(isMain(a)) - Number(isMain(b)))) {

@@ -1,5 +1,4 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import {
   CONTROL_PORT,
   type Command,
@@ -10,11 +9,10 @@ import {
 import type { Script } from '../fixtures/upstreams/scripted-script.ts';
 import { compileCache } from './compile-cache.ts';
 import { signal as send, untilGone } from './processes.ts';
+import { SCRIPTED } from './program.ts';
 import { createRecorder } from './recorder.ts';
 import { listCommands, type ScriptedUpstream } from './upstream.ts';
 import { createWaits } from './waits.ts';
-
-const PROGRAM = fileURLToPath(new URL('../fixtures/upstreams/scripted-stdio.ts', import.meta.url));
 
 /** A scripted upstream as child processes that somebody else (the gateway, an SDK client) starts. */
 export interface ScriptedStdio extends ScriptedUpstream {
@@ -115,7 +113,7 @@ export async function startStdioUpstream(
   server.unref();
   const { port } = server.address() as AddressInfo;
   const command = process.execPath;
-  const args = [PROGRAM, JSON.stringify({ id })];
+  const args = [SCRIPTED, JSON.stringify({ id })];
   const env = { ...compileCache, [CONTROL_PORT]: String(port) };
 
   const change = async (patch: Partial<Script>) => {

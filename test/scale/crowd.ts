@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { toolDefinitions } from '../bench/tools.ts';
 import { usage } from '../bench/usage.ts';
 import { type GatewayProcess, startGatewayProcess } from '../kit/gateway-process.ts';
@@ -13,13 +14,19 @@ export interface Crowded {
   readonly listen: Cost;
   /** For one idle stream of a legacy session (GET). */
   readonly stream: Cost;
-  /** Listeners that heard of a change, of all that there were. */
-  readonly told: number;
   readonly listeners: number;
-  /** ms from the upstream's notice until the first and the last listener was told, debounce included. */
-  readonly firstTold: number;
-  readonly lastTold: number;
-  /** s of the gateway's processor time for that change. */
+  /** One after the other; the first runs code that has hardly run before. */
+  readonly changes: readonly Told[];
+}
+
+/** How one change came to the listeners. */
+export interface Told {
+  /** Those that heard of it. */
+  readonly told: number;
+  /** ms from the upstream's notice until the first and the last of them was told, debounce included. */
+  readonly first: number;
+  readonly last: number;
+  /** s of the gateway's processor time until then. */
   readonly cpu: number;
 }
 
@@ -32,11 +39,15 @@ export interface Cost {
 
 export interface CrowdOptions {
   readonly sessions: number;
-  /** Each of `listen` and of the legacy streams. */
-  readonly listeners: number;
+  readonly listens: number;
+  /** Of the sessions, one each. */
+  readonly streams: number;
   readonly tools: number;
   /** Users with rules of their own, among whom the listeners are shared out. */
   readonly users: number;
+  readonly changes?: number;
+  /** Another build of the program than the one that the tests are run with. */
+  readonly main?: string;
 }
 
 interface Held {
@@ -47,8 +58,12 @@ interface Held {
 const PROBE = new URL('../soak/probe.mjs', import.meta.url).href;
 const AT_ONCE = 32;
 
-/** Sessions, then listeners of both eras, then one change of a long list that everybody is to hear of. */
-export async function crowd({ sessions, listeners, tools, users }: CrowdOptions): Promise<Crowded> {
+/** A client is told of one thing twice a second at most (src/changes/pacer.ts). */
+const PACE_MS = 1_000;
+
+/** Sessions, then listeners of both eras, then changes of a long list that everybody is to hear of. */
+export async function crowd(options: CrowdOptions): Promise<Crowded> {
+  const { sessions, listens, streams, tools, users, changes = 1, main } = options;
   await using stack = new AsyncDisposableStack();
   const definitions = toolDefinitions(tools);
   const upstream = stack.use(
@@ -61,12 +76,12 @@ export async function crowd({ sessions, listeners, tools, users }: CrowdOptions)
   const gateway = stack.use(
     await startGatewayProcess(
       {
-        sessions: { max: sessions + 2 * listeners },
-        streams: { max: 3 * listeners },
+        sessions: { max: sessions + 1 },
+        streams: { max: listens + streams + 1 },
         upstreams: { big: upstream.config },
         ...rulesFor(users),
       },
-      { preload: [PROBE], channel: true },
+      { preload: [PROBE], channel: true, ...(main === undefined ? {} : { main }) },
     ),
   );
   const hall = new Hall(gateway.url, AT_ONCE);
@@ -82,26 +97,34 @@ export async function crowd({ sessions, listeners, tools, users }: CrowdOptions)
   const empty = await heldBy(gateway);
   const ids = await inTurn(sessions, (at) => hall.session(at % users));
   const withSessions = await heldBy(gateway);
-  await inTurn(listeners, (at) => hall.listen(at % users));
+  await inTurn(listens, (at) => hall.listen(at % users));
   const withListens = await heldBy(gateway);
-  await inTurn(Math.min(listeners, sessions), (at) => hall.stream(ids[at] ?? '', at % users));
+  await inTurn(streams, (at) => hall.stream(ids[at] ?? '', at % users));
   const withStreams = await heldBy(gateway);
 
-  const before = usage(gateway.child.pid ?? 0).cpu;
-  await upstream.setTools([...definitions.slice(1), { ...definitions[0], name: 'novelty' }]);
-  const began = performance.now();
-  await upstream.notify('tools');
-  await hall.untilAllTold();
-  const { told, size, firstAt, lastAt } = hall;
+  const told: Told[] = [];
+  while (told.length < changes) {
+    if (told.length > 0) {
+      await setTimeout(PACE_MS);
+      hall.again();
+    }
+    const before = usage(gateway.child.pid ?? 0).cpu;
+    await upstream.setTools([...definitions.slice(1), { ...definitions[0], name: `novelty_${told.length}` }]);
+    const began = performance.now();
+    await upstream.notify('tools');
+    await hall.untilAllTold();
+    const cpu = usage(gateway.child.pid ?? 0).cpu - before;
+    told.push({ told: hall.told, first: hall.firstAt - began, last: hall.lastAt - began, cpu });
+    for (let user = 0; user < users; user += 1) {
+      await hall.listTools(user);
+    }
+  }
   return {
     session: costOf(empty, withSessions, sessions),
-    listen: costOf(withSessions, withListens, listeners),
-    stream: costOf(withListens, withStreams, Math.min(listeners, sessions)),
-    told,
-    listeners: size,
-    firstTold: firstAt - began,
-    lastTold: lastAt - began,
-    cpu: usage(gateway.child.pid ?? 0).cpu - before,
+    listen: costOf(withSessions, withListens, listens),
+    stream: costOf(withListens, withStreams, streams),
+    listeners: hall.size,
+    changes: told,
   };
 }
 
@@ -147,5 +170,5 @@ function heldBy({ child }: GatewayProcess): Promise<Held> {
 
 function costOf(before: Held, after: Held, count: number): Cost {
   const each = (key: keyof Held) => Math.round((after[key] - before[key]) / count);
-  return { heap: each('heap'), rss: each('rss') };
+  return count === 0 ? { heap: 0, rss: 0 } : { heap: each('heap'), rss: each('rss') };
 }

@@ -22,6 +22,8 @@ export class Hall {
   readonly #few: Agent;
   readonly #many = new Agent({ keepAlive: true });
   readonly #streams: ClientRequest[] = [];
+  /** Changes that were told before this one. */
+  #round = 0;
   #told = 0;
   #firstAt = 0;
   #lastAt = 0;
@@ -30,6 +32,12 @@ export class Hall {
   constructor(url: string, atOnce: number) {
     this.#url = url;
     this.#few = new Agent({ keepAlive: true, maxSockets: atOnce });
+  }
+
+  /** Everybody is to be told once more. */
+  again(): void {
+    this.#round += 1;
+    this.#told = 0;
   }
 
   get size(): number {
@@ -97,7 +105,7 @@ export class Hall {
     return new Promise((resolve, reject) => {
       const sent = request(this.#url, { method, headers, agent: this.#many }, (response) => {
         let isOpen = method === 'GET';
-        let isTold = false;
+        let heard = -1;
         if (response.statusCode !== 200) {
           reject(new Error(`a stream was answered ${response.statusCode}`));
         } else if (isOpen) {
@@ -108,8 +116,8 @@ export class Hall {
             isOpen = true;
             resolve();
           }
-          if (!isTold && text.includes('tools/list_changed')) {
-            isTold = true;
+          if (heard < this.#round && text.includes('tools/list_changed')) {
+            heard = this.#round;
             this.#heard();
           }
         });
