@@ -103,7 +103,7 @@ export function changeFlow({ settings, clientInfo, log, approvals, seen, shared 
       gone.replaced(...replaced);
     },
     paged: () => settings().lists.pageSize > 0,
-    read: async (upstream, kind, signal, caller) => {
+    read: async (upstream, kind, signal, caller, before) => {
       if (caller === undefined && fleet.statuses().get(upstream)?.state === 'idle') {
         // Stopped while nobody needs it: it is not started only to say the same again.
         return store.current.parts.get(upstream)?.lists[kind];
@@ -111,7 +111,7 @@ export function changeFlow({ settings, clientInfo, log, approvals, seen, shared 
       const party = caller && partyOf(caller, fleet.capabilities(upstream) ?? {});
       const scope = caller === undefined ? 'shared' : 'private';
       return seen.read({ upstream, kind, scope }, () =>
-        readList(fleet, envelope, { upstream, kind, signal, party }),
+        readList(fleet, envelope, { upstream, kind, signal, party, before }),
       );
     },
     pollEvery: rereadEvery,

@@ -15,7 +15,7 @@ export function costOf(value: unknown): number {
     if (typeof next === 'string') {
       bytes += next.length;
     } else if (next instanceof LongText) {
-      bytes += BYTES_PER_PART + next.json.length;
+      bytes += BYTES_PER_PART + next.length;
     } else if (Array.isArray(next)) {
       bytes += BYTES_PER_PART + 8 * next.length;
       for (const element of next as readonly unknown[]) {

@@ -24,7 +24,7 @@ export class Ender implements EndSignal {
   }
 
   /** The first reason counts. */
-  abort(reason: unknown): void {
+  abort(reason?: unknown): void {
     if (this.#aborted) {
       return;
     }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Pieces } from './pieces.ts';
 
 /** Stands for a long text while the JSON around it is parsed or written. Never leaves the process, so nobody can send it. */
 const STAND_IN = `long text ${randomBytes(16).toString('hex')} `;
@@ -13,20 +14,35 @@ let met: LongText[] | undefined;
  * needs the text has it decoded then. `JSON.stringify` writes it as the string that it is.
  */
 export class LongText {
-  /** The JSON string with its quotes; known to be one, in UTF-8. */
-  readonly #json: Buffer;
+  readonly #json: Pieces;
 
-  constructor(json: Buffer) {
+  /** `json`: the JSON string with its quotes; known to be one, in UTF-8. */
+  constructor(json: Pieces) {
     this.#json = json;
   }
 
+  /** In bytes, with quotes and escapes. */
+  get length(): number {
+    return this.#json.length;
+  }
+
+  get pieces(): readonly Buffer[] {
+    return this.#json.all;
+  }
+
+  /** In one; put together anew each time. */
   get json(): Buffer {
-    return this.#json;
+    return this.#json.joined();
+  }
+
+  /** What is written between the quotes, a character for each byte; at most so many. */
+  start(most: number): string {
+    return this.#json.toString('latin1', 1, Math.min(this.length - 1, Math.max(1, most + 1)));
   }
 
   /** Decoded anew each time. */
   get text(): string {
-    const json = this.#json;
+    const json = this.json;
     return json.includes(BACKSLASH)
       ? (JSON.parse(json.toString('utf8')) as string)
       : json.toString('utf8', 1, json.length - 1);
@@ -44,13 +60,11 @@ export class LongText {
 /** JSON text in parts, some of them as bytes in UTF-8. */
 export class JsonParts {
   readonly #parts: readonly (string | Buffer)[];
+  readonly byteLength: number;
 
   constructor(parts: readonly (string | Buffer)[]) {
     this.#parts = parts;
-  }
-
-  get byteLength(): number {
-    return this.#parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    this.byteLength = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
   }
 
   [Symbol.iterator](): Iterator<string | Buffer> {
@@ -67,7 +81,8 @@ export class JsonParts {
   }
 
   toString(): string {
-    return this.#parts.map((part) => (typeof part === 'string' ? part : part.toString('utf8'))).join('');
+    // Decoded in one: a character may be in two parts.
+    return this.toBuffer().toString('utf8');
   }
 }
 
@@ -89,9 +104,7 @@ export function writeJson(value: object): string | JsonParts {
   if (around.length !== here.length + 1) {
     return JSON.stringify(value);
   }
-  return new JsonParts(
-    around.flatMap((text, at) => [text, ...(here[at] === undefined ? [] : [here[at].json])]),
-  );
+  return new JsonParts(around.flatMap((text, at) => [text, ...(here[at]?.pieces ?? [])]));
 }
 
 /** What a long text is replaced by in JSON text that is parsed around it. */
@@ -100,7 +113,7 @@ export function standIn(at: number): string {
 }
 
 /** Puts long texts into the places of their {@link standIn}s. The value is changed, which was parsed for this. */
-export function putLongTexts(value: object, texts: readonly Buffer[]): void {
+export function putLongTexts(value: object, texts: readonly Pieces[]): void {
   const open: object[] = [value];
   for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
     for (const key of Object.keys(holder)) {
@@ -134,7 +147,8 @@ export function whole(value: unknown, read?: (text: LongText) => string): unknow
     const now = typeof member === 'object' ? whole(member, read) : member;
     if (now !== member) {
       copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-      Object.defineProperty(copy, key, { value: now, enumerable: true, writable: true, configurable: true });
+      // Its own in the copy too, so this sets even one that came as `__proto__`.
+      Reflect.set(copy, key, now);
     }
   }
   return copy ?? value;

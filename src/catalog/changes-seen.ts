@@ -93,9 +93,11 @@ function compared(
   after: readonly ListedItem[],
 ): readonly Difference[] {
   const { key } = KIND_FACTS[kind];
-  const gone = new Map(before.map((listed) => [listed.item[key], listed]));
+  const left = new Set(before);
+  const others = after.filter((listed) => !left.delete(listed));
+  const gone = new Map([...left].map((listed) => [listed.item[key], listed]));
   const between: Difference[] = [];
-  for (const listed of after) {
+  for (const listed of others) {
     const old = gone.get(listed.item[key]);
     gone.delete(listed.item[key]);
     const saysTheSame = old !== undefined && says(kind, old, listed);

@@ -1,4 +1,4 @@
-import type { Item, Kind } from '../protocol/model.ts';
+import { type Item, KINDS, type Kind } from '../protocol/model.ts';
 import { exposeNames, type NamingRule, type Original, STRICT } from './naming.ts';
 
 /** One item with its names and its route: (upstream, original). */
@@ -14,6 +14,37 @@ export interface Entry {
 }
 
 export type Entries = Readonly<Record<Kind, readonly Entry[]>>;
+
+/**
+ * Puts the entry from before in the place of one that says the same: views and texts of it are there already. Names are
+ * found out anew all the same, since they depend on what else there is.
+ */
+export function keptEntries(before: Entries | undefined): (entry: Entry) => Entry {
+  const known = new Map<Item, Entry>();
+  for (const kind of before === undefined ? [] : KINDS) {
+    for (const entry of before?.[kind] ?? []) {
+      known.set(entry.item, entry);
+    }
+  }
+  return (entry) => {
+    const old = known.get(entry.item);
+    return old !== undefined && sameEntry(entry, old) ? old : entry;
+  };
+}
+
+/** Whether both are the same item of one server under the same names. */
+export function sameEntry(one: Entry, other: Entry | undefined): boolean {
+  return (
+    one === other ||
+    (one.item === other?.item &&
+      one.kind === other.kind &&
+      one.upstream === other.upstream &&
+      one.original === other.original &&
+      one.exposed.dotted === other.exposed.dotted &&
+      one.exposed.strict === other.exposed.strict &&
+      one.exposed.bare === other.exposed.bare)
+  );
+}
 
 /** What one tool would be called that no other one shares a name with. */
 export function exposedFor(

@@ -7,11 +7,13 @@ import type { Item } from '../protocol/model.ts';
  */
 const FLAT_KEYS = ['ui/resourceUri', 'openai/outputTemplate'] as const;
 
+const NONE: readonly string[] = [];
+
 /** The resources that a tool's definition names; they need not be in any resource list. */
 export function linkedUris(item: Item): readonly string[] {
   const meta = objectAt(item, '_meta');
   if (meta === undefined) {
-    return [];
+    return NONE;
   }
   const named = [objectAt(meta, 'ui')?.['resourceUri'], ...FLAT_KEYS.map((key) => meta[key])];
   return named.filter((uri) => typeof uri === 'string');

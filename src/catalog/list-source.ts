@@ -18,6 +18,7 @@ export interface ListSourceOptions<C> {
     kind: Kind,
     signal: AbortSignal,
     caller: C,
+    before: ListPart | undefined,
   ) => Promise<ListPart | undefined>;
   /** What one principal read for all has changed. */
   readonly commonChanged: () => void;
@@ -127,8 +128,11 @@ export class ListSource<C extends Caller> {
     this.#notices.set(name, (this.#notices.get(name) ?? 0) + 1);
   }
 
-  /** Reads one list for its caller, and for all where it is everybody's. Rejects where it cannot be read. */
-  async walk(duty: Duty, caller: C): Promise<ListPart | undefined> {
+  /**
+   * Reads one list for its caller, and for all where it is everybody's. Rejects where it cannot be read. `before`: what the
+   * caller was served of it.
+   */
+  async walk(duty: Duty, caller: C, before: ListPart | undefined): Promise<ListPart | undefined> {
     const { upstream, kind } = duty;
     const { read, log, now } = this.#options;
     const { signal } = this.#life;
@@ -136,7 +140,7 @@ export class ListSource<C extends Caller> {
     const notices = common?.list.notices ?? 0;
     try {
       signal.throwIfAborted();
-      const list = await beforeAbort(signal, read(upstream, kind, signal, caller));
+      const list = await beforeAbort(signal, read(upstream, kind, signal, caller, before));
       this.#report(upstream, list);
       this.#share(common, upstream, list, notices);
       return list && { ...list, hints: { ...list.hints, scope: 'private' } };

@@ -1,5 +1,4 @@
 import type { Entries, Entry } from './entry.ts';
-import { identityOf } from './naming.ts';
 
 /** What names lead to. */
 export interface Names {
@@ -26,15 +25,39 @@ export function namesOf(entries: Pick<Entries, 'tools' | 'prompts'>): Names {
 }
 
 function lookupOf(entries: readonly Entry[]) {
-  const names = new Map(entries.map((entry) => [entry.exposed.strict, entry]));
-  for (const entry of entries) {
-    names.set(entry.exposed.dotted, entry);
-  }
-  const originals = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.original), entry]));
-  const bare = new Map(entries.map((entry) => [identityOf(entry.upstream, entry.exposed.bare), entry]));
+  const names = once(() => {
+    const known = new Map(entries.map((entry) => [entry.exposed.strict, entry]));
+    for (const entry of entries) {
+      known.set(entry.exposed.dotted, entry);
+    }
+    return known;
+  });
+  const originals = once(() => byUpstream(entries, ({ original }) => original));
+  const bare = once(() => byUpstream(entries, ({ exposed }) => exposed.bare));
   return {
-    byName: (name: string) => names.get(name),
-    ofUpstream: (upstream: string, original: string) => originals.get(identityOf(upstream, original)),
-    byBareName: (upstream: string, name: string) => bare.get(identityOf(upstream, name)),
+    byName: (name: string) => names().get(name),
+    ofUpstream: (upstream: string, original: string) => originals().get(upstream)?.get(original),
+    byBareName: (upstream: string, name: string) => bare().get(upstream)?.get(name),
   };
+}
+
+/** Made when it is first asked for: clients hear of a new catalog before they ask. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function byUpstream(
+  entries: readonly Entry[],
+  nameOf: (entry: Entry) => string,
+): ReadonlyMap<string, ReadonlyMap<string, Entry>> {
+  const known = new Map<string, Map<string, Entry>>();
+  for (const entry of entries) {
+    const names = known.get(entry.upstream) ?? new Map<string, Entry>();
+    known.set(entry.upstream, names.set(nameOf(entry), entry));
+  }
+  return known;
 }

@@ -21,11 +21,15 @@ export const STRICT: NamingRule = { separator: '__', maxLength: 52, strict: true
 /** A lower `maxLength` leaves no room for a digest and something readable before it. */
 const SHORTEST_LIMIT = 16;
 
-/** One tool or prompt: the pair (upstream, name) is its identity. */
-export interface Original {
+/** What one tool or prompt is, whatever it is called. */
+export interface Identity {
   readonly upstream: string;
-  readonly namespace: string;
   readonly name: string;
+}
+
+/** One tool or prompt with what its names are made of. */
+export interface Original extends Identity {
+  readonly namespace: string;
   /** What the configuration calls it instead; its identity stays that of `name`. */
   readonly shown?: string;
 }
@@ -43,19 +47,19 @@ export interface ExposedName {
  * that collide again, even with a tool that is called so on purpose, are digested anew until all differ.
  *
  * @throws RangeError where `rule.maxLength` is under {@link SHORTEST_LIMIT}.
- * @param taken names that already stand for something else: exposed name to {@link identityOf} its owner.
+ * @param taken names that already stand for something: exposed name to its owner.
  */
 export function exposeNames(
   originals: readonly Original[],
   rule: NamingRule,
-  taken: ReadonlyMap<string, string> = new Map(),
+  taken: ReadonlyMap<string, Identity> = new Map(),
 ): ExposedName[] {
   if (rule.maxLength < SHORTEST_LIMIT) {
     throw new RangeError(`names need a limit of ${SHORTEST_LIMIT} or more, not ${rule.maxLength}`);
   }
   const drafts = originals.map((original) => draftOf(original, rule));
   // Each round digests at least one draft anew, and digests of different pairs differ, so rounds come to an end.
-  for (let crowded = collisions(drafts, taken); crowded.size > 0; crowded = collisions(drafts, taken)) {
+  for (let crowded = collisions(drafts, taken); crowded.length > 0; crowded = collisions(drafts, taken)) {
     for (const draft of crowded) {
       draft.round += 1;
       draft.digested ??= 'collided';
@@ -89,7 +93,7 @@ export function identityOf(upstream: string, name: string): string {
 }
 
 interface Draft {
-  readonly identity: string;
+  readonly of: Original;
   readonly full: string;
   name: string;
   digested: ExposedName['digested'];
@@ -100,11 +104,12 @@ interface Draft {
 const DIGEST_LENGTH = 8;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-function draftOf({ upstream, namespace, name, shown = name }: Original, rule: NamingRule): Draft {
+function draftOf(original: Original, rule: NamingRule): Draft {
+  const { namespace, name, shown = name } = original;
   const plain = namespace === '' ? shown : `${namespace}${rule.separator}${shown}`;
   const full = rule.strict ? cleaned(plain) : plain;
   const draft: Draft = {
-    identity: identityOf(upstream, name),
+    of: original,
     full,
     name: full,
     digested: undefined,
@@ -118,38 +123,39 @@ function draftOf({ upstream, namespace, name, shown = name }: Original, rule: Na
   return draft;
 }
 
+const CLEAN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
 /** Gemini wants a letter or `_` first; the others take any of the set anywhere. */
 function cleaned(name: string): string {
+  if (CLEAN.test(name)) {
+    return name;
+  }
   const legal = name.replaceAll(/[^A-Za-z0-9_-]/gu, '_');
   return /^[A-Za-z_]/.test(legal) ? legal : `_${legal}`;
 }
 
 /** Drafts whose name is also another pair's. */
-function collisions(drafts: readonly Draft[], taken: ReadonlyMap<string, string>): ReadonlySet<Draft> {
-  const owners = new Map<string, Draft[]>();
-  const crowded = new Set<Draft>();
-  for (const draft of drafts) {
-    const group = owners.get(draft.name);
-    if (group === undefined) {
-      owners.set(draft.name, [draft]);
-    } else {
-      group.push(draft);
+function collisions(drafts: readonly Draft[], taken: ReadonlyMap<string, Identity>): readonly Draft[] {
+  const owners = new Map<string, Identity>();
+  const crowded = new Set<string>();
+  for (const { name, of } of drafts) {
+    const owner = owners.get(name);
+    if (owner === undefined) {
+      owners.set(name, of);
     }
-    if ((taken.get(draft.name) ?? draft.identity) !== draft.identity) {
-      crowded.add(draft);
+    if (!(isSame(owner ?? of, of) && isSame(taken.get(name) ?? of, of))) {
+      crowded.add(name);
     }
   }
-  for (const group of owners.values()) {
-    if (group.some((draft) => draft.identity !== group[0]?.identity)) {
-      for (const draft of group) {
-        crowded.add(draft);
-      }
-    }
-  }
-  return crowded;
+  return crowded.size === 0 ? [] : drafts.filter(({ name }) => crowded.has(name));
 }
 
-function digestedName({ identity, full, round }: Draft, { maxLength }: NamingRule): string {
+function isSame(one: Identity, other: Identity): boolean {
+  return one === other || (one.name === other.name && one.upstream === other.upstream);
+}
+
+function digestedName({ of, full, round }: Draft, { maxLength }: NamingRule): string {
+  const identity = identityOf(of.upstream, of.name);
   const digest = digestOf(round === 1 ? identity : `${identity}${round}`);
   return `${cutAt(full, maxLength - DIGEST_LENGTH - 1)}_${digest}`;
 }

@@ -131,7 +131,9 @@ export class Personal<C extends Caller> implements Attended<C> {
       await within(this.#host.schedule, SCOUT_MS, common.scout);
     }
     if (common === undefined || this.#isDue(duty)) {
-      const reading = this.list(duty).read(() => source.walk(duty, caller));
+      const reading = this.list(duty).read(() =>
+        source.walk(duty, caller, this.list(duty).list ?? common?.list.list),
+      );
       if (common !== undefined && common.scout === undefined) {
         common.scout = reading.then(() => {
           common.scout = undefined;

@@ -6,8 +6,16 @@ import { Pace } from './pace.ts';
 import type { ListPart, UpstreamPart } from './part.ts';
 
 export interface ReaderOptions {
-  /** Walks one list to its end. `undefined`: the upstream does not declare the capability, so it has no such list. */
-  readonly read: (upstream: string, kind: Kind, signal: AbortSignal) => Promise<ListPart | undefined>;
+  /**
+   * Walks one list to its end. `undefined`: the upstream does not declare the capability, so it has no such list. `before`:
+   * the list as it was read the last time, if it was.
+   */
+  readonly read: (
+    upstream: string,
+    kind: Kind,
+    signal: AbortSignal,
+    before: ListPart | undefined,
+  ) => Promise<ListPart | undefined>;
   readonly log: Log;
   /** How long a change notice waits for further ones, in ms. */
   readonly debounceMs: () => number;
@@ -189,7 +197,8 @@ export class Reader {
     const pace = this.#paces[kind];
     pace.begin(this.#options.now());
     try {
-      const list = await beforeAbort(signal, this.#options.read(this.#upstream, kind, signal));
+      const before = this.#lists.get(kind);
+      const list = await beforeAbort(signal, this.#options.read(this.#upstream, kind, signal, before));
       this.#landed.set(kind, list);
       this.#failing.delete(kind);
     } catch (thrown) {

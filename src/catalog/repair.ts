@@ -4,6 +4,7 @@ import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { measure } from './bounds.ts';
 import { mendMembers } from './members.ts';
 import type { Finding } from './part.ts';
+import { sameJson } from './reuse.ts';
 import { mendInputSchema, mendKeywords } from './schema.ts';
 
 /** Items fit to be served, and what had to be done for it. */
@@ -13,7 +14,7 @@ interface Repaired {
 }
 
 /** A repair in progress, fed page by page so that what is left out is not kept until the end of a long walk. */
-interface Repair {
+export interface Repair {
   add(raw: readonly unknown[]): void;
   /** What the items kept so far take in memory, in bytes, estimated. */
   readonly cost: number;
@@ -34,14 +35,20 @@ const LABEL_LENGTH = 128;
  * the same object. Small faults are repaired; items without a usable name, duplicates (the first stays), and what is
  * too large to be safe (case C-014) are left out. Every decision is a finding. Positions and duplicates count over all
  * pages of the list.
+ *
+ * @param before the items of this list as they came out the last time. One that says the same still is taken from there,
+ *   as the same object: in a long list of which one item has changed, one item is judged.
  */
-export function startRepair(kind: Kind): Repair {
+export function startRepair(kind: Kind, before: readonly Item[] = []): Repair {
+  const { key: member } = KIND_FACTS[kind];
+  const known = new Map<unknown, Item>(before.map((item) => [item[member], item]));
   const items = new Map<string, Item>();
   const findings: Finding[] = [];
   let position = 0;
   let cost = 0;
   const take = (value: unknown): void => {
-    const judged = judge(kind, value, position);
+    const key = isObject(value) ? value[member] : undefined;
+    const judged = unchanged(key, value, known.get(key)) ?? judge(kind, value, position);
     position += 1;
     if (judged.item === undefined) {
       findings.push(...judged.findings);
@@ -91,6 +98,17 @@ type Judged =
     }
   | { readonly item: undefined; readonly findings: readonly Finding[] };
 
+/** What items cost that came out as they came in, with nothing to be said about them. */
+const sound = new WeakMap<Item, number>();
+
+/** An item that says the same as a sound one is that one. */
+function unchanged(key: unknown, value: unknown, before: Item | undefined): Judged | undefined {
+  const cost = before && sound.get(before);
+  return cost !== undefined && typeof key === 'string' && sameJson(before, value)
+    ? { item: before, key, cost, findings: [] }
+    : undefined;
+}
+
 function judge(kind: Kind, value: unknown, position: number): Judged {
   const leftOut = (id: string, reason: string, item = `#${position}`): Judged => ({
     item: undefined,
@@ -123,6 +141,9 @@ function judge(kind: Kind, value: unknown, position: number): Judged {
   });
   if (kind === 'tools' && measured.outside !== undefined) {
     findings.push(remoteReference(label, measured.outside));
+  }
+  if (mended.item === value && findings.length === 0) {
+    sound.set(value, measured.cost);
   }
   return { item: mended.item, key, cost: measured.cost, findings };
 }

@@ -31,23 +31,30 @@ export function reuseList(kind: Kind, list: ListPart, before: ListPart): ListPar
     return before;
   }
   const { key } = KIND_FACTS[kind];
-  const old = new Map(before.items.map((item) => [item[key], item]));
+  // Most were found to say the same when they were read (repair.ts).
   const known = new Set(before.items);
+  let old: ReadonlyMap<unknown, Item> | undefined;
   let news = list.items.length !== before.items.length;
   const settled = new Map<Item, Item>();
   const items = list.items.map((item): Item => {
+    if (known.has(item)) {
+      return item;
+    }
+    old ??= new Map(before.items.map((each) => [each[key], each]));
     const candidate = old.get(item[key]);
-    const kept = candidate !== undefined && sameJson(candidate, item) ? candidate : item;
-    settled.set(item, kept);
-    news ||= !known.has(kept);
-    return kept;
+    if (candidate === undefined || !sameJson(candidate, item)) {
+      news = true;
+      return item;
+    }
+    settled.set(item, candidate);
+    return candidate;
   });
   return { ...list, items: news ? items : before.items, ...unshapedBy(list, settled) };
 }
 
 /** What the configuration leaves as its server has it is not there twice. */
 function unshapedBy({ unshaped }: ListPart, settled: ReadonlyMap<Item, Item>): Pick<ListPart, 'unshaped'> {
-  return unshaped === undefined
+  return unshaped === undefined || settled.size === 0
     ? {}
     : { unshaped: { ...unshaped, items: unshaped.items.map((item) => settled.get(item) ?? item) } };
 }
@@ -82,12 +89,18 @@ function sameElements(one: readonly unknown[], other: readonly unknown[]): boole
 }
 
 function sameMembers(one: JsonObject, other: JsonObject): boolean {
-  let left = Object.keys(other).length;
-  for (const name of Object.keys(one)) {
-    if (!Object.hasOwn(other, name) || !sameJson(one[name], other[name])) {
+  const names = Object.keys(one);
+  const others = Object.keys(other);
+  if (names.length !== others.length) {
+    return false;
+  }
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] ?? '';
+    // Nearly always they stand in the same order.
+    const isThere = name === others[at] || Object.hasOwn(other, name);
+    if (!isThere || !sameJson(one[name], other[name])) {
       return false;
     }
-    left -= 1;
   }
-  return left === 0;
+  return true;
 }

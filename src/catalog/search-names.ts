@@ -1,3 +1,5 @@
+import type { Identity } from './naming.ts';
+
 /**
  * Names of the gateway's own tools, in every style; no tool of a server is called so in a merged list, whether or not they
  * are served there: the names of others are the same in every view.
@@ -6,7 +8,7 @@ export const SEARCH = 'search_tools';
 export const DESCRIBE = 'describe_tools';
 export const CALL = 'call_tool';
 
-/** No identity of a tool is empty. */
-export const KEPT_FREE: ReadonlyMap<string, string> = new Map(
-  [SEARCH, DESCRIBE, CALL].map((name) => [name, '']),
+/** Owned by nobody: no upstream has an empty id. */
+export const KEPT_FREE: ReadonlyMap<string, Identity> = new Map(
+  [SEARCH, DESCRIBE, CALL].map((name) => [name, { upstream: '', name }]),
 );

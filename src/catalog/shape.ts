@@ -25,7 +25,8 @@ const MEMBERS = {
 export function shapeTools(given: ListPart, settings: ToolSettings): ListPart {
   const list = given.unshaped ?? given;
   const judge = toolJudge(settings);
-  const served = list.items.filter((item) => judge(nameOf(item)).there);
+  const servesAll = settings.deny.length === 0 && settings.allow.includes('*');
+  const served = servesAll ? list.items : list.items.filter((item) => judge(nameOf(item)).there);
   const shaped = served.map((item) => shapedItem(item, settings));
   const renamed = new Map(Object.entries(settings.rename));
   return {
@@ -85,10 +86,14 @@ const SAYS = { rename: 'renames', describe: 'describes', annotate: 'annotates' }
 
 /** Settings for tools that the server does not have: a typing error, or a tool that is gone. */
 function strangers(items: readonly Item[], settings: ToolSettings): readonly Finding[] {
-  const names = new Set(items.map(nameOf));
+  let names: ReadonlySet<string> | undefined;
+  const isThere = (name: string) => {
+    names ??= new Set(items.map(nameOf));
+    return names.has(name);
+  };
   return (['rename', 'describe', 'annotate'] as const).flatMap((key) =>
     Object.keys(settings[key])
-      .filter((name) => !names.has(name))
+      .filter((name) => !isThere(name))
       .map(
         (name): Finding => ({
           id: 'tool.not-there',

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { CHANGES, type Change, type Item, KIND_FACTS, KINDS, type Kind } from '../protocol/model.ts';
-import type { Entries, Entry } from './entry.ts';
+import { type Entries, type Entry, keptEntries, sameEntry } from './entry.ts';
 import { listFindings, nameFinding, templateFinding, uriFinding } from './findings.ts';
 import { exposeLinks, linkedUris } from './links.ts';
 import { type Names, namesOf } from './names.ts';
-import { bareNames, exposeNames, identityOf, type NamingRule, STRICT } from './naming.ts';
+import { bareNames, exposeNames, type Identity, type NamingRule, STRICT } from './naming.ts';
 import type { CatalogFinding, UpstreamPart } from './part.ts';
 import { reusePart, sameJson } from './reuse.ts';
 import { OPEN, type Screen, sifted, type Withheld, withheldOf } from './screen.ts';
@@ -63,11 +63,12 @@ export function buildCatalog(
   const settled = parts.map((part) => reusePart(part, previous?.parts.get(part.upstream)));
   const routes = routeUris(settled.map(uriSourceOf));
   const findings = settled.flatMap(listFindings);
+  const keep = keptEntries(previous?.entries);
   const all: Entries = {
-    tools: namedEntries('tools', settled, naming, findings),
-    prompts: namedEntries('prompts', settled, naming, findings),
-    resources: resourceEntries('resources', settled, routes, findings),
-    templates: resourceEntries('templates', settled, routes, findings),
+    tools: namedEntries('tools', settled, naming, findings).map(keep),
+    prompts: namedEntries('prompts', settled, naming, findings).map(keep),
+    resources: resourceEntries('resources', settled, routes, findings).map(keep),
+    templates: resourceEntries('templates', settled, routes, findings).map(keep),
   };
   findings.push(...routes.unreadable.map(templateFinding));
   const fresh = new Map(settled.map((part) => [part.upstream, part]));
@@ -105,12 +106,17 @@ export function changesBetween(before: Catalog, after: Catalog): readonly Change
 }
 
 function sameOffer(kind: Kind, before: Catalog, after: Catalog): boolean {
-  const old = before.entries[kind];
   const now = after.entries[kind];
-  const known = new Map(old.map((entry) => [entry.exposed.dotted, entry]));
+  const left = new Set(before.entries[kind]);
+  if (left.size !== now.length) {
+    return false;
+  }
+  // What is the same entry still says the same, unless it names resources.
+  const others = now.filter((entry) => linkedUris(entry.item).length > 0 || !left.delete(entry));
+  const known = new Map([...left].map((entry) => [entry.exposed.dotted, entry]));
   return (
-    old.length === now.length &&
-    now.every((entry) => {
+    others.length === known.size &&
+    others.every((entry) => {
       const match = known.get(entry.exposed.dotted);
       return (
         match !== undefined &&
@@ -153,12 +159,12 @@ function namedEntries(
       return { upstream, namespace, name, shown: lists[kind]?.renamed?.get(name) ?? name, item };
     }),
   );
-  const free = kind === 'tools' ? KEPT_FREE : new Map<string, string>();
+  const free = kind === 'tools' ? KEPT_FREE : new Map<string, Identity>();
   const dotted = exposeNames(items, naming, free);
-  const taken = new Map([
-    ...free,
-    ...items.map(({ upstream, name }, at) => [dotted[at]?.name ?? '', identityOf(upstream, name)] as const),
-  ]);
+  const taken = new Map<string, Identity>(free);
+  for (const [at, item] of items.entries()) {
+    taken.set(dotted[at]?.name ?? '', item);
+  }
   const strict = exposeNames(items, STRICT, taken);
   const bare = bareNames(items);
   return items.map(({ upstream, name, shown, item }, at): Entry => {
@@ -206,15 +212,4 @@ function sameOffers(
 
 function sameEntries(before: readonly Entry[], now: readonly Entry[]): boolean {
   return before.length === now.length && now.every((entry, at) => sameEntry(entry, before[at]));
-}
-
-function sameEntry(one: Entry, other: Entry | undefined): boolean {
-  return (
-    one.item === other?.item &&
-    one.kind === other.kind &&
-    one.upstream === other.upstream &&
-    one.exposed.dotted === other.exposed.dotted &&
-    one.exposed.strict === other.exposed.strict &&
-    one.exposed.bare === other.exposed.bare
-  );
 }

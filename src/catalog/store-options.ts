@@ -17,6 +17,7 @@ export interface StoreOptions<C extends Caller>
     kind: Kind,
     signal: AbortSignal,
     caller: C | undefined,
+    before: ListPart | undefined,
   ) => Promise<ListPart | undefined>;
   /** Ids of the enabled upstreams in config order. */
   readonly order: () => readonly string[];

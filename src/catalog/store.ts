@@ -39,7 +39,7 @@ export class Store<C extends Caller = Caller> {
       schedule: after,
       now: Date.now,
       ...options,
-      read: (upstream, kind, signal) => read(upstream, kind, signal, undefined),
+      read: (upstream, kind, signal, before) => read(upstream, kind, signal, undefined, before),
     };
     const { schedule, now } = reading;
     this.#readers = new Readers(reading, {

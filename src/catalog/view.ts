@@ -1,6 +1,6 @@
 import type { Subject } from '../access/policy.ts';
 import { type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
-import { exposeLinks } from './links.ts';
+import { exposeLinks, linkedUris } from './links.ts';
 import type { Names } from './names.ts';
 import type { Catalog, Entries, Entry } from './snapshot.ts';
 import type { Work } from './template.ts';
@@ -45,24 +45,43 @@ const EVERYTHING: Sight = { key: '', shows: () => true };
 const MOST_KEPT = 256;
 
 /** Catalogs of one revision share entries, and so their views. */
-const viewsOf = new WeakMap<Entries, Map<string, View>>();
+const viewsOf = new WeakMap<Entries, Views>();
+
+/** Those of one catalog, the one that was asked for last at the end. */
+interface Views {
+  readonly all: Map<string, View>;
+  /** Nearly every call asks for the same as the one before it. */
+  last?: { readonly selection: ViewSelection; readonly key: string; readonly view: View };
+}
+
+/** As which an entry is listed in each style: an entry that stays is listed as before, and its texts are there already. */
+const listedAs: Readonly<Record<ViewSelection['style'], WeakMap<Entry, ListedItem>>> = {
+  dotted: new WeakMap(),
+  strict: new WeakMap(),
+  bare: new WeakMap(),
+};
 
 /**
  * The view of this catalog; the same object as long as the revision is the same, unless many others were asked for since.
  * Lists are made when first asked for. Views of one style share their {@link ListedItem}s, whatever each of them shows.
  */
 export function viewOf(catalog: Catalog, selection: ViewSelection, sight: Sight = EVERYTHING): View {
-  const views = viewsOf.get(catalog.entries) ?? new Map<string, View>();
+  const known = viewsOf.get(catalog.entries);
+  if (known?.last?.selection === selection && known.last.key === sight.key) {
+    return known.last.view;
+  }
+  const views: Views = known ?? { all: new Map() };
   viewsOf.set(catalog.entries, views);
   // Neither a style nor the id of an upstream has a space in it.
   const key = `${selection.style} ${selection.upstream ?? ''} ${sight.key}`;
-  const view = views.get(key) ?? makeView(catalog, selection, sight);
-  views.delete(key);
-  views.set(key, view);
-  const [oldest] = views.size > MOST_KEPT ? views.keys() : [];
+  const view = views.all.get(key) ?? makeView(catalog, selection, sight);
+  views.all.delete(key);
+  views.all.set(key, view);
+  const [oldest] = views.all.size > MOST_KEPT ? views.all.keys() : [];
   if (oldest !== undefined) {
-    views.delete(oldest);
+    views.all.delete(oldest);
   }
+  views.last = { selection, key: sight.key, view };
   return view;
 }
 
@@ -85,8 +104,13 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
     return entry !== undefined && shows(entry.upstream) ? entry : undefined;
   };
   const listed = (entry: Entry): ListedItem => {
-    const item = exposed(entry, entry.exposed[style], (uri) => exposeUri(entry.upstream, uri));
-    return { entry, item };
+    if (entry.kind === 'tools' && linkedUris(entry.item).length > 0) {
+      // The resources it names may be called otherwise in the next catalog.
+      return { entry, item: exposed(entry, style, (uri) => exposeUri(entry.upstream, uri)) };
+    }
+    const known = listedAs[style].get(entry) ?? { entry, item: exposed(entry, style) };
+    listedAs[style].set(entry, known);
+    return known;
   };
   return {
     list(kind) {
@@ -133,7 +157,9 @@ export function resourceAt({ upstream, uri }: ResourceRoute): Subject {
   return { kind: 'resources', upstream, original: uri };
 }
 
-function exposed({ kind, original, item }: Entry, name: string, expose: (uri: string) => string): Item {
+function exposed(entry: Entry, style: ViewSelection['style'], expose?: (uri: string) => string): Item {
+  const { kind, original, item } = entry;
+  const name = entry.exposed[style];
   const named = name === original ? item : { ...item, [KIND_FACTS[kind].key]: name };
-  return kind === 'tools' ? exposeLinks(named, expose) : named;
+  return expose === undefined ? named : exposeLinks(named, expose);
 }

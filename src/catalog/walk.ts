@@ -4,7 +4,7 @@ import { after } from '../base/time.ts';
 import { type CacheHints, type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { beforeAbort } from './flight.ts';
 import { type Finding, mergeHints } from './part.ts';
-import { startRepair } from './repair.ts';
+import { type Repair, startRepair } from './repair.ts';
 
 export interface WalkLimits {
   readonly pages: number;
@@ -41,12 +41,14 @@ export type FetchPage = (cursor: string | undefined, signal: AbortSignal) => Pro
  * the walk with what there is and a warning, before it is followed again (cases C-016, C-018).
  *
  * @param signal ends the walk from outside: it rejects with CANCELLED.
+ * @param before the items of the walk before this one: what says the same still is taken from there.
  */
 export async function walkList(
   kind: Kind,
   fetchPage: FetchPage,
   limited: Partial<WalkLimits> = {},
   signal?: AbortSignal,
+  before?: readonly Item[],
 ): Promise<Walked> {
   const limits = { ...WALK_LIMITS, ...limited };
   const walk = new AbortController();
@@ -60,6 +62,7 @@ export async function walkList(
   }
   try {
     return await readPages(
+      startRepair(kind, before),
       kind,
       (cursor) => beforeAbort(walk.signal, fetchPage(cursor, walk.signal)),
       limits,
@@ -73,11 +76,11 @@ export async function walkList(
 }
 
 async function readPages(
+  repair: Repair,
   kind: Kind,
   fetch: (cursor: string | undefined) => Promise<JsonObject>,
   limits: WalkLimits,
 ): Promise<Walked> {
-  const repair = startRepair(kind);
   const hints: CacheHints[] = [];
   const followed = new Set<string>();
   let count = 0;

@@ -2,6 +2,7 @@ import { MCP, publicBase, resourceUrl } from '../access/resource.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Readiness } from '../observe/status.ts';
 import { giveBackLater } from './give-back.ts';
+import { growFreely } from './heap-room.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { outcomeJson, outcomeText, reloadWhenAsked } from './reload.ts';
@@ -18,6 +19,7 @@ export interface ServeOptions extends GlobalOptions {
  * code 1 where the port cannot be bound.
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
+  growFreely();
   const opened = await openGateway(options, io);
   const { settings, gateway, log } = opened;
   const stopped = io.stopped();

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts';
+import { Ender, type EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, stringAt } from '../base/json.ts';
 import { cut, type Log } from '../base/log.ts';
@@ -34,7 +35,7 @@ const LOGGED_NAME = 200;
 /** What the connection gives to one request. */
 export interface Way {
   /** Aborts when the client no longer waits. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   /** Writes to the client before the answer; false where that cannot be heard. */
   readonly say: (json: string) => boolean;
 }
@@ -79,9 +80,8 @@ export async function answerInSession(
   say: Way['say'],
 ): Promise<{ readonly reply: Reply; readonly cancelled: boolean }> {
   const { live } = session;
-  const cancelling = new AbortController();
-  const { signal } = cancelling;
-  const done = beginCall(session, message.id, cancelling);
+  const signal = new Ender();
+  const done = beginCall(session, message.id, signal);
   try {
     if (live.afar !== undefined) {
       live.joined ??= join(live, live.afar);

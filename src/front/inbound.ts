@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
+import type { Bytes } from '../base/pieces.ts';
 import { HEADERS, type HeaderMap, headerMismatch, headerOf } from '../protocol/headers.ts';
 import { readJsonBytes } from '../protocol/json-bytes.ts';
 import {
@@ -23,7 +24,7 @@ export type Inbound =
   | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
 
 /** The JSON value of a body or a line; throws PARSE_FAILED, and BODY_TOO_LARGE for one that would cost too much. */
-export function parseJson(text: string | Buffer, mostBytes: number): unknown {
+export function parseJson(text: string | Bytes, mostBytes: number): unknown {
   const read = typeof text === 'string' ? readJson(text, mostBytes) : readJsonBytes(text, mostBytes);
   switch (read.kind) {
     case 'value':

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
+import { type Bytes, bytesOf } from '../base/pieces.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HttpRequest } from './http.ts';
 
@@ -8,7 +9,7 @@ type Holding = Pick<HttpRequest, 'headers' | 'heldBytes'>;
 /** When a client that was sent away for want of room may come again, in ms. */
 const RETRY_MS = 1_000;
 
-type Taken = (fault: Error | null, bytes?: Buffer) => void;
+type Taken = (fault: Error | null, bytes?: Bytes) => void;
 
 /**
  * Bodies of requests: each bounded, and bounded together from their first byte until they were answered, since each
@@ -35,7 +36,7 @@ export class Intake {
     }
     const parts: Buffer[] = [];
     let over = false;
-    const settle = (fault: Error | null, bytes?: Buffer) => {
+    const settle = (fault: Error | null, bytes?: Bytes) => {
       over = true;
       if (fault !== null) {
         this.done(request);
@@ -60,8 +61,7 @@ export class Intake {
     });
     body.on('end', () => {
       if (!over) {
-        const [only] = parts;
-        settle(null, parts.length === 1 ? only : Buffer.concat(parts));
+        settle(null, bytesOf(parts));
       }
     });
     body.on('error', broken);

@@ -124,9 +124,9 @@ export function endLive(live: Live): void {
   for (const question of [...live.questions.values()]) {
     question.drop();
   }
-  for (const controllers of live.calls.values()) {
-    for (const controller of controllers) {
-      controller.abort();
+  for (const enders of live.calls.values()) {
+    for (const ender of enders) {
+      ender.abort();
     }
   }
 }

@@ -28,7 +28,8 @@ export function mcpRoutes(server: FastifyInstance, front: FrontOptions): void {
   clientRoutes(server, front, MCP.path, SERVED);
 }
 
-async function post(here: Visit): Promise<void> {
+/** Throws what is wrong with it as a whole. */
+function post(here: Visit): Promise<void> | void {
   const { request, reply } = here;
   const accepts = acceptedForms(headerOf(request.headers, 'accept'));
   if (!accepts.json && !accepts.sse) {

@@ -1,3 +1,4 @@
+import { Ender } from '../base/ender.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { classify, type RpcId, type RpcMessage, type RpcRequest } from '../protocol/json-rpc.ts';
 import { META, metaOf } from '../protocol/meta.ts';
@@ -139,9 +140,8 @@ export class Peer {
     if (fault !== undefined) {
       return this.refuse(fault, message.id);
     }
-    const cancelling = new AbortController();
-    const { signal } = cancelling;
-    const done = track(this.#calls, message.id, cancelling);
+    const signal = new Ender();
+    const done = track(this.#calls, message.id, signal);
     const way = { signal, say: (json: string) => outlet.send(json) };
     const context = modernContext(front, standing, { message, version, headers: undefined }, way);
     if (message.method === 'subscriptions/listen') {

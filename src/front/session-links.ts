@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -127,7 +128,7 @@ export class SessionLinks {
   async #askAt(
     listener: Promise<string | undefined>,
     asked: JsonObject,
-    signal: AbortSignal,
+    signal: EndSignal,
   ): Promise<JsonObject> {
     const home = await listener;
     if (!this.#options.peers.isOther(home)) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Principal } from '../access/principal.ts';
+import type { Ender } from '../base/ender.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { Settings } from '../config/settings.ts';
@@ -230,8 +231,8 @@ export class Sessions {
  * Registers a request of a session; returns how to take it out again. The session is not quiet before that: the call may
  * have been all that it did for hours, and what was said on its stream can be asked for again.
  */
-export function beginCall({ live }: Session, id: RpcId, controller: AbortController): () => void {
-  const done = track(live.calls, id, controller);
+export function beginCall({ live }: Session, id: RpcId, ender: Ender): () => void {
+  const done = track(live.calls, id, ender);
   return () => {
     done();
     live.lastSeen = Date.now();

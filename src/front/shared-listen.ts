@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { notification, type RpcId } from '../protocol/json-rpc.ts';
 import type { ListenStream } from './listen-route.ts';
 import type { Outlet } from './outlet.ts';
@@ -14,7 +15,7 @@ export class SharedListen implements ListenStream {
   #afterwards: (() => void)[] = [];
 
   /** `cancelled` aborts when the client ends it. */
-  constructor(outlet: Outlet, id: RpcId, cancelled: AbortSignal) {
+  constructor(outlet: Outlet, id: RpcId, cancelled: EndSignal) {
     this.#outlet = outlet;
     this.#id = id;
     cancelled.addEventListener('abort', () => this.#close(), { once: true });

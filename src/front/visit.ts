@@ -3,7 +3,9 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { sentCredentials } from '../access/credential.ts';
 import type { Principal } from '../access/principal.ts';
 import { endpointOf } from '../access/resource.ts';
+import { Ender, type EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
+import { isBytes } from '../base/pieces.ts';
 import { doorOf, type EndpointRoute } from './entrance.ts';
 import type { FrontOptions } from './front.ts';
 import type { ClientRequest, HttpReply } from './http.ts';
@@ -24,7 +26,7 @@ export interface Visit extends Pick<Standing, 'principal' | 'entrance' | 'log'> 
 }
 
 /** Answers, or takes the response out of the framework's hands, before it is done. */
-export type Serve = (here: Visit) => Promise<void>;
+export type Serve = (here: Visit) => Promise<void> | void;
 
 interface Served {
   readonly POST: Serve;
@@ -120,15 +122,15 @@ export async function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'
 
 /** The JSON value of a body; throws TYPE_REFUSED where there is none, and as {@link parseJson}. */
 export function bodyOf({ front, request }: Pick<Visit, 'front' | 'request'>): unknown {
-  if (!Buffer.isBuffer(request.body)) {
+  if (!isBytes(request.body)) {
     throw new GatewayError('TYPE_REFUSED');
   }
   return parseJson(request.body, front.regime().settings.limits.maxBodyBytes);
 }
 
 /** Aborts when the connection of a response is over before all of it was said; at once where it is over already. */
-export function overSignal(response: ServerResponse): AbortSignal {
-  const over = new AbortController();
+export function overSignal(response: ServerResponse): EndSignal {
+  const over = new Ender();
   if (response.destroyed) {
     over.abort(GONE);
   }
@@ -137,5 +139,5 @@ export function overSignal(response: ServerResponse): AbortSignal {
       over.abort(GONE);
     }
   });
-  return over.signal;
+  return over;
 }

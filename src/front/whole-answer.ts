@@ -44,12 +44,12 @@ function writeAll(): void {
 function write({ reply, status, headers, json, unread }: WholeAnswer): void {
   const { raw } = reply;
   const length = typeof json === 'string' ? Buffer.byteLength(json) : json.byteLength;
-  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) {
-    if (value !== undefined) {
-      raw.setHeader(name, value);
-    }
-  }
-  raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': length });
+  raw.writeHead(status, {
+    ...reply.getHeaders(),
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': length,
+  });
   if (typeof json === 'string') {
     raw.end(json);
   } else if (length <= AT_ONCE) {

@@ -45,11 +45,13 @@ export function decodeHeaderValue(header: string): string | undefined {
   return BASE64.test(coded) ? Buffer.from(coded, 'base64').toString('utf8') : undefined;
 }
 
-/** The standard headers of a modern request, built from its body. */
+/** The standard headers of a modern request, built from its body; their names in lower case. */
 export function standardHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
   const source = own(NAME_SOURCE, method);
   const name = source === undefined ? undefined : stringAt(params, source);
-  return { 'Mcp-Method': method, ...(name === undefined ? {} : { 'Mcp-Name': encodeHeaderValue(name) }) };
+  return name === undefined
+    ? { [HEADERS.method]: method }
+    : { [HEADERS.method]: method, [HEADERS.name]: encodeHeaderValue(name) };
 }
 
 /** Headers by lower-case name, as Node gives them. */

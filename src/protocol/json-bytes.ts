@@ -1,5 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { putLongTexts, standIn } from '../base/long-text.ts';
+import { type Bytes, inPieces, type Pieces } from '../base/pieces.ts';
+import { StringEnd } from '../base/string-end.ts';
 import { type ReadJson, readJson } from './json-text.ts';
 
 /** A shorter message is parsed whole: there is nothing to be saved. */
@@ -25,10 +26,11 @@ const TEXTS: ReadonlySet<string> = new Set(['text', 'data', 'blob']);
  * Parses what a peer sent, as {@link readJson}. Long strings that nobody reads on their way stay bytes: see
  * base/long-text.ts.
  */
-export function readJsonBytes(bytes: Buffer, mostBytes: number): ReadJson {
-  const found = bytes.length < SHORT || !isUtf8(bytes) ? [] : longStrings(bytes);
-  if (found === undefined || found.length === 0) {
-    return readJson(bytes.toString('utf8'), mostBytes);
+export function readJsonBytes(given: Bytes, mostBytes: number): ReadJson {
+  const bytes = given.length < SHORT ? undefined : inPieces(given);
+  const found = bytes === undefined ? [] : longStrings(bytes);
+  if (bytes === undefined || found.length === 0) {
+    return readJson(given.toString(), mostBytes);
   }
   let around = '';
   let done = 0;
@@ -38,11 +40,11 @@ export function readJsonBytes(bytes: Buffer, mostBytes: number): ReadJson {
   }
   const read = readJson(around + bytes.toString('utf8', done), mostBytes);
   if (read.kind !== 'value' || typeof read.value !== 'object' || read.value === null) {
-    return readJson(bytes.toString('utf8'), mostBytes);
+    return readJson(bytes.toString(), mostBytes);
   }
   putLongTexts(
     read.value,
-    found.map(({ from, to }) => bytes.subarray(from, to)),
+    found.map(({ text }) => text),
   );
   return read;
 }
@@ -53,146 +55,132 @@ interface Span {
   readonly to: number;
 }
 
+interface LongString extends Span {
+  readonly text: Pieces;
+}
+
 const NOWHERE: Span = { from: 0, to: 0 };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
-const SMALL_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The long strings that may stay bytes. Undefined: this is no JSON, or too deep to be looked at here. */
-function longStrings(bytes: Buffer): readonly Span[] | undefined {
-  const found: Span[] = [];
-  const isObject: boolean[] = [];
+/** The long strings that may stay bytes; none where this is no JSON, or too deep to be looked at here. */
+function longStrings(bytes: Pieces): readonly LongString[] {
+  const look = new Look(bytes);
+  let start = 0;
+  for (const piece of bytes.all) {
+    if (!look.through(piece, start)) {
+      return [];
+    }
+    start += piece.length;
+  }
+  return look.found;
+}
+
+/** One look over a message from piece to piece. */
+class Look {
+  readonly #bytes: Pieces;
+  readonly #end = new StringEnd();
+  readonly #isObject: boolean[] = [];
+  readonly found: LongString[] = [];
+  /** Where the string began that goes on from the piece before. */
+  #begun: number | undefined;
   /** The name that was read last: of the value that comes, where one comes. */
-  let name: Span = NOWHERE;
-  let namesNext = false;
-  let outermost: Readonly<Record<string, Region>> | undefined;
-  let region: Region | undefined;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const sign = bytes[at];
-    switch (sign) {
-      case QUOTE: {
-        const span = { from: at, to: stringEnd(bytes, at) };
-        if (span.to === -1) {
-          return undefined;
-        }
-        if (namesNext) {
-          name = span;
-        } else if (span.to - at >= LONG && isUnread(region, isObject, bytes, name)) {
-          found.push(span);
-        }
-        at = span.to - 1;
-        break;
+  #name = NOWHERE;
+  #namesNext = false;
+  #outermost: Readonly<Record<string, Region>> | undefined;
+  #region: Region | undefined;
+
+  constructor(bytes: Pieces) {
+    this.#bytes = bytes;
+  }
+
+  /** Looks at the piece that begins at `start`. False: there is nothing to be found in this message. */
+  through(piece: Buffer, start: number): boolean {
+    let at = 0;
+    if (this.#begun !== undefined) {
+      at = this.#ended(this.#begun, start, this.#end.further(piece, 0), piece.length);
+    }
+    while (at >= 0 && at < piece.length) {
+      if (piece[at] === QUOTE) {
+        at = this.#ended(start + at, start, this.#end.first(piece, at + 1), piece.length);
+      } else if (this.#sign(piece[at])) {
+        at += 1;
+      } else {
+        return false;
       }
+    }
+    return at >= 0;
+  }
+
+  /** Takes note of a string; returns where to go on in the piece, -1 where it was none. `end`: in the piece. */
+  #ended(from: number, start: number, end: number | undefined, length: number): number {
+    this.#begun = end === undefined ? from : undefined;
+    if (end === undefined || end === -1) {
+      return end ?? length;
+    }
+    const to = start + end;
+    if (this.#namesNext) {
+      this.#name = { from, to };
+    } else if (to - from >= LONG && this.#isUnread()) {
+      const text = this.#bytes.between(from, to);
+      if (text.isUtf8) {
+        this.found.push({ from, to, text });
+      }
+    }
+    return end;
+  }
+
+  /** Anything but a string. False: deeper than is looked at here. */
+  #sign(sign: number | undefined): boolean {
+    const isObject = this.#isObject;
+    switch (sign) {
       case OPEN_BRACE:
       case OPEN_BRACKET:
         if (isObject.length === 1) {
-          outermost = memberOf(REGIONS, bytes, name);
+          this.#outermost = this.#memberOf(REGIONS);
         } else if (isObject.length === 2) {
-          region = outermost === undefined ? undefined : memberOf(outermost, bytes, name);
+          this.#region = this.#outermost === undefined ? undefined : this.#memberOf(this.#outermost);
         }
-        namesNext = sign === OPEN_BRACE;
-        if (isObject.push(namesNext) > DEEPEST) {
-          return undefined;
-        }
-        break;
+        this.#namesNext = sign === OPEN_BRACE;
+        return isObject.push(this.#namesNext) <= DEEPEST;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         isObject.pop();
-        namesNext = false;
-        region = isObject.length > 2 ? region : undefined;
-        break;
+        this.#namesNext = false;
+        this.#region = isObject.length > 2 ? this.#region : undefined;
+        return true;
       case COMMA:
-        namesNext = isObject.at(-1) === true;
-        break;
+        this.#namesNext = isObject.at(-1) === true;
+        return true;
       case COLON:
-        namesNext = false;
-        break;
+        this.#namesNext = false;
+        return true;
       default:
+        return true;
     }
   }
-  return found;
-}
 
-function isUnread(
-  region: Region | undefined,
-  isObject: readonly boolean[],
-  bytes: Buffer,
-  name: Span,
-): boolean {
-  const isText = () => isObject.at(-1) === true && TEXTS.has(nameAt(bytes, name));
-  return region === 'all' || (region === 'texts' && isText());
-}
-
-function memberOf<T>(table: Readonly<Record<string, T>>, bytes: Buffer, name: Span): T | undefined {
-  const key = nameAt(bytes, name);
-  return Object.hasOwn(table, key) ? table[key] : undefined;
-}
-
-/** A name that is written with escapes is none of those that are looked for. */
-function nameAt(bytes: Buffer, { from, to }: Span): string {
-  return bytes.toString('latin1', from + 1, to - 1);
-}
-
-/** What a byte in a string is: a part of it as it stands, or one of these. */
-const PLAIN = 0;
-const ENDS = 1;
-const ESCAPES = 2;
-const FORBIDDEN = 3;
-const KIND_OF = new Uint8Array(256);
-KIND_OF.fill(FORBIDDEN, 0, 0x20);
-KIND_OF[QUOTE] = ENDS;
-KIND_OF[BACKSLASH] = ESCAPES;
-const IS_ESCAPED = new Uint8Array(256);
-for (const sign of Buffer.from('"\\/bfnrt')) {
-  IS_ESCAPED[sign] = 1;
-}
-const HEX = /^[0-9a-fA-F]{4}$/;
-
-function kindAt(bytes: Buffer, at: number): number {
-  return KIND_OF[bytes[at] ?? 0] ?? FORBIDDEN;
-}
-
-/**
- * Behind the quote that ends the string whose first quote is at `from`; -1 where it does not end, or is none (RFC 8259, 7).
- * Looks at bytes rather than letting V8 parse them, so that nothing has to be allocated for a text of megabytes.
- */
-function stringEnd(bytes: Buffer, from: number): number {
-  const fours = bytes.length - 4;
-  let at = from + 1;
-  for (;;) {
-    while (
-      at <= fours &&
-      (kindAt(bytes, at) | kindAt(bytes, at + 1) | kindAt(bytes, at + 2) | kindAt(bytes, at + 3)) === PLAIN
-    ) {
-      at += 4;
-    }
-    while (at < bytes.length && kindAt(bytes, at) === PLAIN) {
-      at += 1;
-    }
-    const kind = at < bytes.length ? kindAt(bytes, at) : FORBIDDEN;
-    if (kind === ENDS) {
-      return at + 1;
-    }
-    const length = kind === ESCAPES ? escapeAt(bytes, at + 1) : 0;
-    if (length === 0) {
-      return -1;
-    }
-    at += length;
+  #isUnread(): boolean {
+    const region = this.#region;
+    return (
+      region === 'all' || (region === 'texts' && this.#isObject.at(-1) === true && TEXTS.has(this.#key()))
+    );
   }
-}
 
-/** Length of an escape whose second byte is there; 0 where it is none. */
-function escapeAt(bytes: Buffer, second: number): number {
-  const sign = bytes[second] ?? 0;
-  if (IS_ESCAPED[sign] === 1) {
-    return 2;
+  #memberOf<T>(table: Readonly<Record<string, T>>): T | undefined {
+    const key = this.#key();
+    return Object.hasOwn(table, key) ? table[key] : undefined;
   }
-  return sign === SMALL_U && HEX.test(bytes.toString('latin1', second + 1, second + 5)) ? 6 : 0;
+
+  /** A name that is written with escapes is none of those that are looked for. */
+  #key(): string {
+    const { from, to } = this.#name;
+    return this.#bytes.toString('latin1', from + 1, to - 1);
+  }
 }

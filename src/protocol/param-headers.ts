@@ -97,7 +97,7 @@ export function paramHeaders(headers: readonly ParamHeader[], args: unknown): Re
   for (const { name, path } of headers) {
     const text = asText(argumentAt(args, path));
     if (text !== undefined) {
-      built[`Mcp-Param-${name}`] = encodeHeaderValue(text);
+      built[`mcp-param-${name.toLowerCase()}`] = encodeHeaderValue(text);
     }
   }
   return built;

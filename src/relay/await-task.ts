@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import { pause } from '../base/time.ts';
@@ -16,7 +17,7 @@ export interface AwaitTaskOptions {
   readonly ask: (method: string, params: JsonObject) => Promise<JsonObject>;
   /** Answers of the client to questions that the task has. */
   readonly answers: (inputRequests: JsonObject) => Promise<JsonObject>;
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   /** Longest wait in all, in ms. */
   readonly totalMs: number;
 }

@@ -2,6 +2,7 @@ import type { Listing } from '../access/listing.ts';
 import type { Access } from '../access/policy.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ViewFilter } from '../access/view-filter.ts';
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -53,7 +54,7 @@ export interface RequestContext {
   readonly now: () => Standpoint | undefined;
   readonly catalog: Catalog;
   /** Aborts when the client no longer waits. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   readonly log: Log;
   /** HTTP headers, where there are some to check against the body (modern Streamable HTTP). */
   readonly headers: HeaderMap | undefined;

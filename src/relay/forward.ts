@@ -6,9 +6,9 @@ import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import { workForOneResult } from '../catalog/template.ts';
 import { resourceAt, viewOf } from '../catalog/view.ts';
 import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
+import { asJudged } from '../vetting/blind-values.ts';
 import type { Checks } from '../vetting/checks.ts';
 import type { JudgedResult } from '../vetting/results.ts';
-import { argumentsFor } from './blind-arguments.ts';
 import { type RequestContext, requiredString, viewFor } from './context.ts';
 import type { Conversation, Target } from './conversation.ts';
 import type { Hello } from './hello.ts';
@@ -58,10 +58,9 @@ export class Forward {
       // Read before the call: its server may be gone from the configuration when the result comes.
       const held = checks.results.mode(tool);
       const result = await this.#send(target, { ...params, name: tool.original }, context);
-      if (isLinksInWords(result)) {
-        return result;
-      }
-      return flagged(checks.results.tool({ tool, name, held, sent: params?.['arguments'] }, result), context);
+      return isLinksInWords(result)
+        ? result
+        : flagged(checks.results.tool({ tool, name, held, sent: params?.['arguments'] }, result), context);
     };
     try {
       return await send(entry);
@@ -82,7 +81,7 @@ export class Forward {
     params: JsonObject | undefined,
     context: RequestContext,
   ): JsonObject | undefined {
-    const given = argumentsFor(tool.item['inputSchema'], params?.['arguments']);
+    const given = asJudged(tool.item['inputSchema'], params?.['arguments']);
     const judged = this.#options.checks.arguments.judge(tool, name, given);
     if (judged.kind === 'refused') {
       routed(context, tool);
@@ -254,10 +253,12 @@ export class Forward {
   }
 
   /** One request to its final result, or to the `input_required` that a modern client has to answer. */
-  async #send(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
+  #send(target: Target, params: JsonObject, context: RequestContext): Promise<JsonObject> {
     const { conversation, tasks } = this.#options;
-    const result = await conversation.run(target, params, context);
-    return tasks.created(this.#exposed(result, target.upstream, context), target.upstream, context);
+    const { upstream } = target;
+    return conversation
+      .run(target, params, context)
+      .then((result) => tasks.created(this.#exposed(result, upstream, context), upstream, context));
   }
 
   /** The result with its URIs as this client knows them; each is remembered as given to this principal. */

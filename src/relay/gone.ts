@@ -65,8 +65,16 @@ export class Gone {
     if (before.entries === after.entries) {
       return;
     }
+    const theirs = [...before.parts.keys()].filter(
+      (id) => owner === undefined || this.#options.isOwn(owner, id),
+    );
+    if (theirs.length === 0) {
+      return;
+    }
+    const isTheirs = new Set(theirs);
+    const kept = new Set(after.entries.tools);
     const old = [...before.entries.tools, ...ofTools(before)].filter(
-      ({ upstream }) => owner === undefined || this.#options.isOwn(owner, upstream),
+      (entry) => !kept.has(entry) && isTheirs.has(entry.upstream),
     );
     const lost: Entry[] = [];
     for (const entry of old) {
@@ -190,10 +198,12 @@ function namelessKey({ upstream, item }: Entry): string {
 /** Tools that came at the same time with the same definition as one that went, by {@link namelessKey}. */
 function movedTo(lost: readonly Entry[], before: Catalog, after: Catalog): ReadonlyMap<string, string> {
   const upstreams = new Set(lost.map(({ upstream }) => upstream));
-  const isNew = ({ upstream, original }: Entry) =>
-    upstreams.has(upstream) &&
-    before.toolOf(upstream, original) === undefined &&
-    before.withheld.toolOf(upstream, original) === undefined;
+  const known = new Set(before.entries.tools);
+  const isNew = (entry: Entry) =>
+    !known.has(entry) &&
+    upstreams.has(entry.upstream) &&
+    before.toolOf(entry.upstream, entry.original) === undefined &&
+    before.withheld.toolOf(entry.upstream, entry.original) === undefined;
   const come = [...after.entries.tools, ...ofTools(after)].filter(isNew).slice(0, MOST_MOVED);
   return new Map(come.map((entry) => [namelessKey(entry), entry.original]));
 }

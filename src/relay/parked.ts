@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Ender, type EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
@@ -14,7 +15,7 @@ const GATHER_MS = 10;
 
 /** What a call towards a legacy upstream gets from its parking place. */
 export interface ParkedHooks {
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   readonly onQuestion: (question: Question) => Promise<JsonObject>;
   readonly onNotice: (notice: RpcNotification) => void;
 }
@@ -33,7 +34,7 @@ export interface Listener {
   readonly principal: string;
   /** What its client may be asked. */
   readonly capabilities: JsonObject;
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   readonly onNotice: (notice: RpcNotification) => void;
 }
 
@@ -182,7 +183,7 @@ class ParkedCall {
   readonly id = randomUUID();
   principal = '';
   round = 0;
-  readonly #controller = new AbortController();
+  readonly #ender = new Ender();
   readonly #outcome: Promise<JsonObject>;
   readonly #questions = new Map<string, Waiting>();
   #listener: Listener | undefined;
@@ -194,7 +195,7 @@ class ParkedCall {
 
   constructor(run: RunParked) {
     this.#outcome = run({
-      signal: this.#controller.signal,
+      signal: this.#ender,
       onQuestion: (question) => this.#ask(question),
       onNotice: (notice) => this.#listener?.onNotice(notice),
     });
@@ -249,7 +250,7 @@ class ParkedCall {
   /** Cancels the call upstream, and settles its questions, so that the upstream is not left waiting for them. */
   end(): void {
     this.#cancelTtl();
-    this.#controller.abort();
+    this.#ender.abort();
     for (const { reject } of this.#questions.values()) {
       reject(new GatewayError('CANCELLED'));
     }
@@ -257,7 +258,7 @@ class ParkedCall {
   }
 
   #ask(question: Question): Promise<JsonObject> {
-    if (this.#controller.signal.aborted) {
+    if (this.#ender.aborted) {
       return Promise.reject(new GatewayError('CANCELLED'));
     }
     if (missingFor(question, this.#capabilities) !== undefined) {

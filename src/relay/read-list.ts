@@ -21,6 +21,8 @@ export interface ListRequest {
   readonly kind: Kind;
   readonly signal: AbortSignal;
   readonly party: Party | undefined;
+  /** The same list as it was read before: what says the same still is not judged again. */
+  readonly before?: ListPart | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ListRequest {
 export async function readList(
   fleet: Pick<Fleet, 'termsFor' | 'reach' | 'settings' | 'request'>,
   envelope: Envelope,
-  { upstream, kind, signal, party }: ListRequest,
+  { upstream, kind, signal, party, before }: ListRequest,
 ): Promise<ListPart | undefined> {
   const { list, capability } = KIND_FACTS[kind];
   const terms = await fleet.termsFor(upstream, party);
@@ -58,7 +60,8 @@ export async function readList(
       throw thrown;
     }
   };
-  const walked = await walkList(kind, fetchPage, { totalMs: WALK_MS }, signal);
+  const known = (before?.unshaped ?? before)?.items;
+  const walked = await walkList(kind, fetchPage, { totalMs: WALK_MS }, signal, known);
   const part = { ...walked, readAt: Date.now() };
   if (kind !== 'tools') {
     return part;
@@ -68,6 +71,9 @@ export async function readList(
   return shapeTools(withoutBadMarks(part, leaveOut), tools);
 }
 
+/** Tools whose marks were looked at and are valid. */
+const wellMarked = new WeakSet<Item>();
+
 /**
  * Invalid `x-mcp-header` marks. From a modern HTTP server the specification wants the tool left out; from any other
  * the marks mean nothing, but would make our HTTP clients leave the tool out: they are removed (case C-103).
@@ -76,8 +82,13 @@ function withoutBadMarks(part: ListPart, leaveOut: boolean): ListPart {
   const findings: Finding[] = [...part.findings];
   const items: Item[] = [];
   for (const item of part.items) {
+    if (wellMarked.has(item)) {
+      items.push(item);
+      continue;
+    }
     const declared = declaredHeaders(item['inputSchema']);
     if (declared.valid) {
+      wellMarked.add(item);
       items.push(item);
       continue;
     }

@@ -123,7 +123,7 @@ export class Relay {
     return this.#options.watching.honour(filter, context);
   }
 
-  async #answer(message: RpcRequest, context: RequestContext): Promise<string | JsonParts> {
+  #answer(message: RpcRequest, context: RequestContext): Promise<string | JsonParts> | string {
     const { method, params, id } = message;
     const { codec } = context;
     const kind = LIST_KINDS.get(method);
@@ -135,15 +135,17 @@ export class Relay {
       return JSON.stringify(result(id, this.#encode(method, discovered, context, hints)));
     }
     const handler = codec.methods.has(method) ? this.#handlers.get(method) : undefined;
-    const answer = await (handler === undefined
-      ? this.#options.forward.extension(method, params, context)
-      : handler(params, context));
-    if (context.record !== undefined) {
-      context.record.outcome = outcomeOf(answer);
-    }
-    return writeJson(
-      result(id, this.#encode(method, answer, context, hintsOf(answer, context, this.#options.maxTtl()))),
-    );
+    return (handler ?? this.#extension(method))(params, context).then((answer) => {
+      if (context.record !== undefined) {
+        context.record.outcome = outcomeOf(answer);
+      }
+      const hints = hintsOf(answer, context, this.#options.maxTtl());
+      return writeJson(result(id, this.#encode(method, answer, context, hints)));
+    });
+  }
+
+  #extension(method: string): Handler {
+    return (params, context) => this.#options.forward.extension(method, params, context);
   }
 
   async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string> {

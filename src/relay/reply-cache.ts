@@ -2,6 +2,7 @@ import { type Asked, isForEverybody, type Scoped, type ScopeKey, scopeKey } from
 import type { Principal } from '../access/principal.ts';
 import type { Budget } from '../base/budget.ts';
 import { costOf } from '../base/cost.ts';
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { type JsonObject, objectAt, without } from '../base/json.ts';
 import { wholesOf } from '../base/uri-parts.ts';
@@ -27,7 +28,7 @@ export interface ReadRequest {
 /** Whoever asks. */
 interface Reader {
   readonly principal: Principal;
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
   readonly record?: RequestRecord;
 }
 
@@ -245,7 +246,7 @@ function hintedScope({ cacheScope }: JsonObject): 'public' | 'private' | undefin
 }
 
 /** Waits for a flight; rejects with CANCELLED when the client no longer waits. */
-function orGone(flight: Promise<void>, signal: AbortSignal): Promise<void> {
+function orGone(flight: Promise<void>, signal: EndSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const gone = () => reject(new GatewayError('CANCELLED'));
     if (signal.aborted) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -23,7 +24,7 @@ const MOST_SERVED = 10_000;
 export type Serve = (asked: JsonObject, talk: Talk) => Promise<JsonObject>;
 
 export interface AskOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: EndSignal | undefined;
   /** What the other side says before its answer. */
   readonly heard?: Heard;
 }

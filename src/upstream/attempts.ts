@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { pause } from '../base/time.ts';
 import type { Connection } from './connection.ts';
@@ -84,7 +85,7 @@ export class Attempts {
 
 /** The work, unless the signal aborts first: then CANCELLED. */
 export function unlessAborted(
-  signal: AbortSignal | undefined,
+  signal: EndSignal | undefined,
   work: Promise<void>,
   upstream: string,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import type { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -15,7 +16,7 @@ export interface CallTimes {
 export interface CallOptions {
   readonly envelope: Envelope;
   /** Ends the call early: the upstream is told, the caller gets CANCELLED. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: EndSignal | undefined;
   /** Longest silence in ms: each progress notice starts it anew. Infinity for none. */
   readonly timeoutMs: number;
   /** Longest duration in ms whatever the progress. Infinity for none. */
@@ -45,7 +46,7 @@ export interface Question {
   readonly method: string;
   readonly params: JsonObject | undefined;
   /** Aborts when the upstream takes the question back. */
-  readonly signal: AbortSignal;
+  readonly signal: EndSignal;
 }
 
 /** The connection's calls, as one of them knows them. */

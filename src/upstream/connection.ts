@@ -20,6 +20,7 @@ import { talksMore } from '../protocol/log-level.ts';
 import type { Era } from '../protocol/model.ts';
 import type { Call, CallOptions, Question } from './call.ts';
 import { Calls } from './calls.ts';
+import { fromNetwork } from './foreign-errors.ts';
 import { Inquiries } from './inquiries.ts';
 import { scrubbed } from './scrubbed.ts';
 import type { Transport } from './transport.ts';
@@ -140,17 +141,21 @@ export class Connection {
    * Sends a request and resolves with the result object as the upstream sent it.
    * Rejects with UpstreamRpcError for an error answer, else with a GatewayError naming the upstream.
    */
-  async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const codec = this.#codec ?? codecFor(this.terms.version);
-    const headers =
-      codec.era === 'modern' ? Object.assign(standardHeaders(method, params), options.headers) : {};
-    const response = await this.exchange(method, options, headers, (id) =>
-      codec.encodeParams(params, options.envelope, options.progress === true ? id : undefined),
-    );
-    if ('error' in response) {
-      throw new UpstreamRpcError(this.#upstream, response.error);
+  request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
+    const codec = this.#codec;
+    if (codec === undefined) {
+      return Promise.reject(new GatewayError('UPSTREAM_DOWN', { upstream: this.#upstream }));
     }
-    return response.result;
+    const { envelope, progress, headers } = options;
+    const sent = codec.era === 'modern' ? { ...standardHeaders(method, params), ...headers } : {};
+    const paramsFor = (id: number) =>
+      codec.encodeParams(params, envelope, progress === true ? id : undefined);
+    return this.exchange(method, options, sent, paramsFor).then((response) => {
+      if ('error' in response) {
+        throw new UpstreamRpcError(this.#upstream, response.error);
+      }
+      return response.result;
+    });
   }
 
   /** One request and its response, whichever it is. For the handshake, before there are terms to write it in. */
@@ -169,7 +174,7 @@ export class Connection {
       return answer; // cancelled before anything was sent
     }
     this.#transport.send(request(id, method, paramsFor(id)), { headers }).catch((thrown: unknown) => {
-      call.reject(foreign(thrown, this.#upstream));
+      call.reject(fromNetwork(thrown, { upstream: this.#upstream, sent: false }));
     });
     return answer;
   }
@@ -289,10 +294,4 @@ export class Connection {
     this.#inquiries.withdrawAll();
     this.#events.closed(reason);
   }
-}
-
-function foreign(thrown: unknown, upstream: string): GatewayError {
-  return thrown instanceof GatewayError
-    ? thrown
-    : new GatewayError('UPSTREAM_DOWN', { upstream, cause: thrown });
 }

@@ -8,7 +8,7 @@ import { userHeader } from './user-header.ts';
 /** What one connection signs in with. */
 export interface Credential {
   /**
-   * Headers for one request, by lower-case name: a promise only where they have to be got first. Throws, or rejects with,
+   * Headers for one request, by lower-case name: a promise only where they have to be got first. Never throws; rejects with
    * UPSTREAM_TOKEN while no token can be had, UPSTREAM_AUTH where there is none for this user.
    */
   headers(): CredentialHeaders | Promise<CredentialHeaders>;
@@ -54,7 +54,7 @@ export function createCredentials(upstream: UpstreamSettings, shared?: SharedTok
         own: true,
         for: (user) => ({
           advice: USERS,
-          headers: () => ({
+          headers: async () => ({
             [name.toLowerCase()]: userHeader(value, someone(user(), upstream.id), upstream.id),
           }),
           refused: () => false,

@@ -4,7 +4,7 @@ import { pause } from '../base/time.ts';
 import { takeCapabilities } from '../protocol/capabilities.ts';
 import { codecFor } from '../protocol/codec.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
-import { standardHeaders } from '../protocol/headers.ts';
+import { HEADERS, standardHeaders } from '../protocol/headers.ts';
 import type { RpcResponse } from '../protocol/json-rpc.ts';
 import { META } from '../protocol/meta.ts';
 import { isLegacy, LATEST_LEGACY } from '../protocol/versions.ts';
@@ -21,7 +21,7 @@ export async function probe(
   timeoutMs: number,
 ): Promise<ProbeAnswer> {
   const codec = codecFor(version);
-  const headers = { ...standardHeaders('server/discover', undefined), 'MCP-Protocol-Version': version };
+  const headers = { ...standardHeaders('server/discover', undefined), [HEADERS.version]: version };
   const options = { envelope, timeoutMs, totalMs: timeoutMs };
   try {
     const response = await connection.exchange('server/discover', options, headers, () =>

@@ -33,7 +33,11 @@ export function announced(status: number, headers: HeaderMap): Announced {
 
 /** The media type without parameters, in lower case; undefined where the header is missing. */
 function mediaType(headers: HeaderMap): string | undefined {
-  const type = headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase();
+  const sent = headerOf(headers, 'content-type');
+  if (sent === undefined || sent === 'application/json') {
+    return sent;
+  }
+  const type = sent.split(';')[0]?.trim().toLowerCase();
   return type === '' ? undefined : type;
 }
 

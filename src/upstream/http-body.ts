@@ -2,6 +2,7 @@ import { pipeline, type Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../base/errors.ts';
 import { own } from '../base/json.ts';
+import type { Bytes } from '../base/pieces.ts';
 import { after } from '../base/time.ts';
 import { headerOf } from '../protocol/headers.ts';
 import { fromNetwork } from './foreign-errors.ts';
@@ -74,7 +75,7 @@ export async function readText(body: Readable, maxBytes: number, upstream: strin
 }
 
 /** The same of an answer, its encodings undone; what came without any needs no stream. */
-export function readAnswer(answer: Answer, maxBytes: number, upstream: string): Promise<Buffer> {
+export function readAnswer(answer: Answer, maxBytes: number, upstream: string): Promise<Bytes> {
   return headerOf(answer.headers, 'content-encoding') === undefined
     ? answer.bytes(maxBytes)
     : readBytes(decodedBody(answer, upstream), maxBytes, upstream);

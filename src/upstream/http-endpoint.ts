@@ -59,62 +59,97 @@ const FRAMING: ReadonlySet<string> = new Set([
  * headers nor bodies time out here: calls may be long and streams silent, and whoever asked has a deadline of its own.
  */
 export function createEndpoint(about: HttpTransportOptions): Endpoint {
-  const { upstream, credential, log } = about;
-  const configured = new URL(upstream.url);
-  const pool = new Pool(configured.origin, {
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connectTimeout: upstream.timeouts.connect,
-  });
-  const fixed = configuredHeaders(upstream.headers);
-  let home = configured;
-  /** One request with these headers to where it is answered, redirects followed. */
-  const follow = async (ask: EndpointAsk, signIn: CredentialHeaders) => {
-    let url = ask.url ?? home;
-    for (let hops = 0; ; hops += 1) {
-      const headers = { ...fixed, ...ask.headers, ...signIn };
-      const answer = await exchange(pool, { ...ask, upstream: upstream.id, url, headers });
-      if (!REDIRECTS.has(answer.status)) {
-        if (hops > 0 && ask.url === undefined && isWorthKeeping(ask, answer)) {
-          home = url;
-          log.info(
-            { path: url.pathname + url.search },
-            'the upstream has moved; its new address is used from now on',
-          );
-        }
-        return answer;
-      }
-      drain(answer.body);
-      url = nextUrl(answer, url, hops, upstream.id);
+  return new PooledEndpoint(about);
+}
+
+class PooledEndpoint implements Endpoint {
+  readonly #about: HttpTransportOptions;
+  readonly #pool: Pool;
+  readonly #fixed: Readonly<Record<string, string>>;
+  /** Where its own requests go: the configured URL, or where that one redirects to. */
+  #home: URL;
+
+  constructor(about: HttpTransportOptions) {
+    const { url, headers, timeouts } = about.upstream;
+    this.#about = about;
+    this.#fixed = configuredHeaders(headers);
+    this.#home = new URL(url);
+    this.#pool = new Pool(this.#home.origin, {
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connectTimeout: timeouts.connect,
+    });
+  }
+
+  ask(ask: EndpointAsk): Promise<Answer> {
+    const { upstream, credential } = this.#about;
+    const signIn = credential.headers();
+    return signIn instanceof Promise
+      ? inTime(signIn, ask.signal, upstream.id).then((given) => this.#signed(ask, given))
+      : this.#signed(ask, signIn);
+  }
+
+  destroy(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  /** Most answers are the final one at once, so they pass through as little as can be. */
+  #signed(ask: EndpointAsk, signIn: CredentialHeaders): Promise<Answer> {
+    return this.#send(ask, signIn, ask.url ?? this.#home).then((answer) =>
+      REDIRECTS.has(answer.status) || REFUSED.has(answer.status)
+        ? this.#settled(answer, ask, signIn)
+        : answer,
+    );
+  }
+
+  #send(ask: EndpointAsk, signIn: CredentialHeaders, url: URL): Promise<Answer> {
+    const headers = { ...this.#fixed, ...ask.headers, ...signIn };
+    return exchange(this.#pool, { ...ask, upstream: this.#about.upstream.id, url, headers });
+  }
+
+  /** What was refused with 401 or 403 was not acted on, so it may be sent again with another token: once. */
+  async #settled(first: Answer, ask: EndpointAsk, signIn: CredentialHeaders): Promise<Answer> {
+    const { upstream, credential } = this.#about;
+    const answer = await this.#followed(first, ask, signIn);
+    if (!REFUSED.has(answer.status)) {
+      return answer;
     }
-  };
-  return {
-    /** What was refused with 401 or 403 was not acted on, so it may be sent again with another token: once. */
-    async ask(ask) {
-      const given = credential.headers();
-      const signIn = given instanceof Promise ? await inTime(given, ask.signal, upstream.id) : given;
-      const answer = await follow(ask, signIn);
-      if (!REFUSED.has(answer.status)) {
-        return answer;
-      }
-      if (!credential.refused(signIn, answer.status)) {
-        throw await refusal(answer, upstream.id, credential);
-      }
+    if (!credential.refused(signIn, answer.status)) {
+      throw await refusal(answer, upstream.id, credential);
+    }
+    drain(answer.body);
+    const { onSent: _sentBefore, ...again } = ask;
+    const renewed = await inTime(Promise.resolve(credential.headers()), ask.signal, upstream.id);
+    const second = await this.#followed(
+      await this.#send(again, renewed, ask.url ?? this.#home),
+      again,
+      renewed,
+    );
+    if (REFUSED.has(second.status)) {
+      credential.refused(renewed, second.status);
+      throw await refusal(second, upstream.id, credential);
+    }
+    return second;
+  }
+
+  /** What its redirects lead to. */
+  async #followed(first: Answer, ask: EndpointAsk, signIn: CredentialHeaders): Promise<Answer> {
+    const { upstream, log } = this.#about;
+    let answer = first;
+    for (let hops = 0; REDIRECTS.has(answer.status); hops += 1) {
       drain(answer.body);
-      const { onSent: _sentBefore, ...again } = ask;
-      const renewed = await inTime(Promise.resolve(credential.headers()), ask.signal, upstream.id);
-      const second = await follow(again, renewed);
-      if (REFUSED.has(second.status)) {
-        credential.refused(renewed, second.status);
-        throw await refusal(second, upstream.id, credential);
-      }
-      return second;
-    },
-    destroy: () => pool.destroy(),
-  };
+      answer = await this.#send(ask, signIn, nextUrl(answer, answer.url, hops, upstream.id));
+    }
+    if (answer !== first && ask.url === undefined && isWorthKeeping(ask, answer)) {
+      this.#home = answer.url;
+      const path = answer.url.pathname + answer.url.search;
+      log.info({ path }, 'the upstream has moved; its new address is used from now on');
+    }
+    return answer;
+  }
 }
 
 /** A token may take a while to come; whoever gave up does not wait for it. */

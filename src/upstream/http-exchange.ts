@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
 import { JsonParts } from '../base/long-text.ts';
+import { type Bytes, bytesOf } from '../base/pieces.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
 import { fromNetwork } from './foreign-errors.ts';
 
@@ -31,7 +32,7 @@ export interface Answer {
    * The whole body as it came, without the detour of a stream. Rejects with a GatewayError: UPSTREAM_TOO_LARGE for more
    * than `most` bytes, which ends the exchange. Either this or {@link body}, once.
    */
-  bytes(most: number): Promise<Buffer>;
+  bytes(most: number): Promise<Bytes>;
 }
 
 /**
@@ -48,10 +49,30 @@ export function exchange(pool: Dispatcher, ask: Ask): Promise<Answer> {
     const flight = new Flight(ask, resolve, reject);
     if (flight.live) {
       const path = url.pathname + url.search;
-      const written = body instanceof JsonParts ? body.toBuffer() : (body ?? null);
-      pool.dispatch({ path, method, headers, body: written }, flight);
+      pool.dispatch({ path, method, headers, body: written(body) }, flight);
     }
   });
+}
+
+/** A body in parts that is no longer is put together: each part costs more than to copy it. */
+const AT_ONCE = 131_072;
+
+/** Parts of a long body go out as they are; all are there from the beginning, so undici tells the server their length. */
+function written(body: Ask['body']): string | Buffer | Readable | null {
+  if (!(body instanceof JsonParts)) {
+    return body ?? null;
+  }
+  if (body.byteLength <= AT_ONCE) {
+    return body.toBuffer();
+  }
+  const stream = new Readable({ read() {} });
+  // It fails with its exchange, which says so itself.
+  stream.on('error', () => {});
+  for (const part of body) {
+    stream.push(part);
+  }
+  stream.push(null);
+  return stream;
 }
 
 /** So much of a body is taken before anybody reads it. */
@@ -59,7 +80,7 @@ const UNREAD_BYTES = 65_536;
 
 interface Whole {
   readonly most: number;
-  readonly resolve: (bytes: Buffer) => void;
+  readonly resolve: (bytes: Bytes) => void;
   readonly reject: (error: GatewayError) => void;
 }
 
@@ -104,7 +125,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
     return this.#body;
   }
 
-  bytes(most: number): Promise<Buffer> {
+  bytes(most: number): Promise<Bytes> {
     return new Promise((resolve, reject) => {
       this.#whole = { most, resolve, reject };
       this.#settle();
@@ -200,7 +221,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
       this.#fail(error);
       this.#controller?.abort(error);
     } else if (this.#over) {
-      whole.resolve(this.#joined());
+      whole.resolve(this.#taken());
     }
   }
 
@@ -209,12 +230,10 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
     this.#ask.signal.removeEventListener('abort', this.#aborted);
   }
 
-  #joined(): Buffer {
-    const [only] = this.#chunks;
-    const joined =
-      only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks, this.#length);
+  #taken(): Bytes {
+    const chunks = this.#chunks;
     this.#chunks = [];
-    return joined;
+    return bytesOf(chunks);
   }
 
   #stream(): Readable {

@@ -53,14 +53,15 @@ export function readReply(answer: Answer, context: ReplyContext): Promise<void> 
   }
 }
 
-async function readJson(answer: Answer, context: ReplyContext): Promise<void> {
+function readJson(answer: Answer, context: ReplyContext): Promise<void> {
   const { upstream, maxMessageBytes, id, inbox } = context;
-  const bytes = await readAnswer(answer, maxMessageBytes, upstream);
-  inbox.receive(bytes, id);
-  if (inbox.waitsFor(id)) {
-    const logged = describeAnswer(answer.status, answer.headers, bytes.toString('utf8', 0, EXCERPT_BYTES));
-    throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged });
-  }
+  return readAnswer(answer, maxMessageBytes, upstream).then((bytes) => {
+    inbox.receive(bytes, id);
+    if (inbox.waitsFor(id)) {
+      const logged = describeAnswer(answer.status, answer.headers, bytes.toString('utf8', 0, EXCERPT_BYTES));
+      throw new GatewayError('UPSTREAM_NOT_MCP', { upstream, logged });
+    }
+  });
 }
 
 async function readRefusal(answer: Answer, context: ReplyContext): Promise<void> {

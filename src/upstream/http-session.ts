@@ -26,15 +26,11 @@ export class HttpSession {
   }
 
   /** What every request carries. */
-  get headers(): Record<string, string> {
-    const headers: Record<string, string> = {};
-    if (this.#agreed !== undefined) {
-      headers[HEADERS.version] = this.#agreed.version;
-    }
-    if (this.#id !== undefined) {
-      headers[HEADERS.session] = this.#id;
-    }
-    return headers;
+  get headers(): Readonly<Record<string, string>> {
+    return {
+      ...(this.#agreed === undefined ? {} : { [HEADERS.version]: this.#agreed.version }),
+      ...(this.#id === undefined ? {} : { [HEADERS.session]: this.#id }),
+    };
   }
 
   /** Before `initialize`: neither the id nor the version of an earlier session goes with it. */

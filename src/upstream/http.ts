@@ -31,7 +31,11 @@ export function createHttpTransport(about: HttpTransportOptions): Transport {
 /** The only method the transport has to know: its answer brings the session id (2025-11-25 transports). */
 const INITIALIZE = 'initialize';
 const NOTE_BYTES = 4_096;
-const NO_HEADERS: Readonly<Record<string, string>> = {};
+const POSTED = {
+  accept: 'application/json, text/event-stream',
+  'accept-encoding': ENCODINGS,
+  'content-type': 'application/json',
+};
 /** Most messages that ask for no answer and wait for the server to take them. */
 const MOST_TOLD = 256;
 
@@ -229,14 +233,7 @@ class HttpTransport implements Transport {
   }
 
   #post(message: RpcMessage, options: SendOptions, signal: EndSignal, onSent: () => void): Promise<Answer> {
-    const headers = this.#session.headers;
-    // Header names of both origins have to meet, or one would be sent twice.
-    for (const [name, value] of Object.entries(options.headers ?? NO_HEADERS)) {
-      headers[name.toLowerCase()] = value;
-    }
-    headers['accept'] = 'application/json, text/event-stream';
-    headers['accept-encoding'] = ENCODINGS;
-    headers['content-type'] = 'application/json';
+    const headers = { ...this.#session.headers, ...options.headers, ...POSTED };
     const body = writeJson(message);
     return this.#endpoint.ask({ method: 'POST', headers, body, signal, onSent });
   }

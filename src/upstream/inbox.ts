@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
+import { type Bytes, inPieces, Pieces } from '../base/pieces.ts';
 import { readJsonBytes } from '../protocol/json-bytes.ts';
 import { classify, type RpcId, type RpcMessage } from '../protocol/json-rpc.ts';
 import { readJson } from '../protocol/json-text.ts';
@@ -17,6 +18,7 @@ export interface InboxOptions {
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
+const MARK_BYTES = 3;
 /** Log lines a minute about what is no message. */
 const REPORTS_PER_MINUTE = 10;
 /** Most messages of one batch: more is a flood, whatever its length. */
@@ -56,12 +58,12 @@ export class Inbox {
    * stream the text came, only that request can be answered, and an error without id is its answer.
    * Returns whether the text held a message.
    */
-  receive(message: string | Buffer, origin?: RpcId): boolean {
+  receive(message: string | Bytes, origin?: RpcId): boolean {
     const { maxMessageBytes } = this.#options;
     const read =
       typeof message === 'string'
         ? readJson(message.charCodeAt(0) === BYTE_ORDER_MARK ? message.slice(1) : message, maxMessageBytes)
-        : readJsonBytes(isMarked(message) ? message.subarray(3) : message, maxMessageBytes);
+        : readJsonBytes(withoutMark(message), maxMessageBytes);
     if (read.kind === 'excessive') {
       this.#refuse(message.toString(), origin, read.excess);
       return false;
@@ -193,6 +195,9 @@ export class Inbox {
   }
 }
 
-function isMarked(bytes: Buffer): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+function withoutMark(bytes: Bytes): Bytes {
+  const start = bytes instanceof Pieces ? bytes.between(0, MARK_BYTES).joined() : bytes;
+  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf
+    ? inPieces(bytes).between(MARK_BYTES, bytes.length)
+    : bytes;
 }

@@ -1,3 +1,4 @@
+import type { EndSignal } from '../base/ender.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { after } from '../base/time.ts';
@@ -155,7 +156,7 @@ export class Link {
    * The connection. One that is idle is started, and a start or reconnect under way is waited for, which is bounded by
    * the timeouts of a connection. Rejects with UPSTREAM_DOWN at once while it is left alone.
    */
-  async connection(signal?: AbortSignal): Promise<Connection> {
+  async connection(signal?: EndSignal): Promise<Connection> {
     this.wake();
     const { running } = this.#attempts;
     if (this.#connection === undefined && this.#awaited && running !== undefined) {

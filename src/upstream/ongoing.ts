@@ -2,14 +2,22 @@ import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError } from '../base/errors.ts';
 import { Linked, type Place } from '../base/linked.ts';
 import { pause } from '../base/time.ts';
+import type { Idleness } from './idleness.ts';
 
 /** What is under way towards one upstream, so that its end can be waited for, or put an end to. */
 export class Ongoing {
+  readonly #uses: Pick<Idleness, 'begin' | 'end'>;
   readonly #open = new Linked<(error: GatewayError) => void>();
   #empty = () => {};
 
+  /** `uses` is told of the begin and the end of each. */
+  constructor(uses: Pick<Idleness, 'begin' | 'end'>) {
+    this.#uses = uses;
+  }
+
   /** The outcome of the work, or the error of {@link endAll} if that comes first. */
   track<T>(work: Promise<T>): Promise<T> {
+    this.#uses.begin();
     return new Promise((resolve, reject) => {
       const place = this.#open.add(reject);
       work.then(
@@ -26,6 +34,7 @@ export class Ongoing {
   }
 
   #over(place: Place<(error: GatewayError) => void>): void {
+    this.#uses.end();
     this.#open.remove(place);
     if (this.#open.size === 0) {
       this.#empty();

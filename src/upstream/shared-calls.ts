@@ -34,22 +34,37 @@ export class SharedCalls {
   }
 
   /** Made once, and once more only where that is safe: see repeat.ts. */
-  async request(method: string, params: JsonObject | undefined, options: CallOptions): Promise<JsonObject> {
-    const connection = this.#link.current ?? (await this.#link.connection(options.signal));
+  request(method: string, params: JsonObject | undefined, given: CallOptions): Promise<JsonObject> {
+    // Nobody can be asked on it: its questions belong to no call.
+    const options = given.onQuestion === undefined ? given : { ...given, onQuestion: undefined };
+    const { current } = this.#link;
+    return current === undefined
+      ? this.#link.connection(options.signal).then((opened) => this.#on(opened, method, params, options))
+      : this.#on(current, method, params, options);
+  }
+
+  #on(
+    connection: Connection,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<JsonObject> {
     const since = Date.now();
-    try {
-      const result = await ask(connection, method, params, options);
-      this.#link.noteAuth(undefined);
-      return result;
-    } catch (thrown) {
-      const another = await this.#another(connection, thrown, options);
-      if (another === undefined) {
-        this.#judge(connection, thrown, since);
-        throw thrown;
-      }
-      const left = Math.max(1, options.totalMs - (Date.now() - since));
-      return this.#again(another, method, params, { ...options, totalMs: left });
-    }
+    return ask(connection, method, params, options).then(
+      (result) => {
+        this.#link.noteAuth(undefined);
+        return result;
+      },
+      async (thrown: unknown) => {
+        const another = await this.#another(connection, thrown, options);
+        if (another === undefined) {
+          this.#judge(connection, thrown, since);
+          throw thrown;
+        }
+        const left = Math.max(1, options.totalMs - (Date.now() - since));
+        return this.#again(another, method, params, { ...options, totalMs: left });
+      },
+    );
   }
 
   /** The connection to make it on once more; undefined where it must not be. */

@@ -37,7 +37,7 @@ export class Supervisor {
   readonly #link: Link;
   readonly #shared: SharedCalls;
   readonly #lane: Lane;
-  readonly #ongoing = new Ongoing();
+  readonly #ongoing: Ongoing;
   readonly #pool: Pool;
   readonly #own: OwnCalls;
   /** Where users sign in by themselves: then the shared link is not started. */
@@ -51,6 +51,7 @@ export class Supervisor {
     this.#options = options;
     this.#link = new Link({ ...options, transport: (sse) => transport(sse) });
     this.#shared = new SharedCalls(settings, this.#link);
+    this.#ongoing = new Ongoing(this.#link.idleness);
     this.#lane = new Lane({ upstream: settings.id, ...settings.limits });
     this.#standing = options.standing;
     this.#pool = new Pool({
@@ -149,26 +150,17 @@ export class Supervisor {
    * UPSTREAM_CONNECTIONS when the party would need one connection too many of its own, UPSTREAM_AUTH and UPSTREAM_TOKEN
    * where the upstream does not let the gateway or the user in.
    */
-  async call(
+  call(
     method: string,
     params: JsonObject | undefined,
     options: CallOptions,
     party: Party,
   ): Promise<JsonObject> {
     if (this.#draining !== undefined) {
-      throw new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id });
+      return Promise.reject(new GatewayError('UPSTREAM_DOWN', { upstream: this.#options.settings.id }));
     }
-    const { idleness } = this.#link;
-    idleness.begin();
-    try {
-      return await this.#ongoing.track(
-        this.#lane.run(party.principal.key, options, (watched) =>
-          this.#route(method, params, watched, party),
-        ),
-      );
-    } finally {
-      idleness.end();
-    }
+    const go = (watched: CallOptions) => this.#route(method, params, watched, party);
+    return this.#ongoing.track(this.#lane.run(party.principal.key, options, go));
   }
 
   /** The shared connection, or the party's own where its questions or its credential need an owner. */
@@ -183,7 +175,7 @@ export class Supervisor {
       const { isolation, protocol } = this.#options.settings;
       const inItsEra = protocol === 'auto' && terms.alsoLegacy && party.era === 'legacy';
       if (isolation === 'shared' || !(terms.era === 'legacy' || inItsEra)) {
-        return this.#shared.request(method, params, { ...options, onQuestion: undefined });
+        return this.#shared.request(method, params, options);
       }
     }
     return this.#own.request({ method, params, options, party, any: false });

@@ -31,7 +31,7 @@ export interface Transport {
 }
 
 export interface SendOptions {
-  /** Further HTTP headers of this one request (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`); other transports ignore them. */
+  /** Further HTTP headers of this one request, by lower-case name (`mcp-method` and so on); other transports ignore them. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,7 @@
 import { objectAt } from '../base/json.ts';
 import type { Item } from '../protocol/model.ts';
 import { finding, several, type VettingFinding } from './finding.ts';
-import { prefixOf, wordsOf } from './names.ts';
+import { wordsOf } from './names.ts';
 
 export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
 type Hint = (typeof HINTS)[number];
@@ -33,19 +33,15 @@ const WRITES = new Set(
 const READS = new Set('get list read search find show describe view count lookup peek stat'.split(' '));
 
 /** One finding for all tools of a server that leave something open: most servers leave it open for most. */
-export function hintFindings(upstream: string, tools: readonly Item[]): readonly VettingFinding[] {
+export function openHints(upstream: string, tools: readonly Item[]): readonly VettingFinding[] {
   const open = tools.filter((tool) => {
     const { readOnlyHint, destructiveHint } = hintsOf(tool);
     return readOnlyHint === 'missing' || (readOnlyHint === false && destructiveHint === 'missing');
   });
   const names = open.map((tool) => String(tool['name']));
   const about = { upstream, kind: 'tools', item: '', place: '/annotations' } as const;
-  const prefix = prefixOf(tools);
   const reason = `${names.length} of ${tools.length} tools do not state readOnlyHint, or not destructiveHint where they write: ${several(names)}.`;
-  return [
-    ...(names.length === 0 ? [] : [finding('hint.missing', about, reason)]),
-    ...tools.flatMap((tool) => contradictions(upstream, tool, prefix)),
-  ];
+  return names.length === 0 ? [] : [finding('hint.missing', about, reason)];
 }
 
 const MORE_WRITES = new Set('add give post record report save set start store submit'.split(' '));
@@ -57,7 +53,8 @@ function saysItWrites({ description }: Item): boolean {
   return WRITES.has(verb) || MORE_WRITES.has(verb);
 }
 
-function contradictions(upstream: string, tool: Item, prefix: string): readonly VettingFinding[] {
+/** What the hints of one tool say against each other, or against its name. `prefix`: what all names there begin with. */
+export function contradictions(upstream: string, tool: Item, prefix: string): readonly VettingFinding[] {
   const name = String(tool['name']);
   const { readOnlyHint, destructiveHint } = hintsOf(tool);
   const about = { upstream, kind: 'tools', item: name, place: '/annotations' } as const;

@@ -3,7 +3,8 @@ import { after } from '../base/time.ts';
 import type { UpstreamPart } from '../catalog/part.ts';
 import { KINDS } from '../protocol/model.ts';
 import type { VettingFinding } from './finding.ts';
-import { Judged, linting } from './lint.ts';
+import { Judged } from './judged.ts';
+import { linting } from './lint.ts';
 import { findingName, logFindings } from './log-findings.ts';
 import { asServed } from './offered.ts';
 

@@ -1,7 +1,8 @@
 import { type Item, KIND_FACTS } from '../protocol/model.ts';
 import { descriptionFindings, LONGEST_TEXT } from './descriptions.ts';
 import { finding, type Offered, type VettingFinding } from './finding.ts';
-import { hintFindings } from './hints.ts';
+import { contradictions, openHints } from './hints.ts';
+import { type Around, type ItemFindings, Judged, type Owners } from './judged.ts';
 import { likening } from './likeness.ts';
 import { mannerFindings, type Surroundings } from './manner.ts';
 import { nameFindings, prefixOf, wordsOf } from './names.ts';
@@ -10,9 +11,6 @@ import { textsOf } from './texts.ts';
 
 const KINDS_OF_TEXT = ['tools', 'prompts', 'templates'] as const;
 type KindOfText = (typeof KINDS_OF_TEXT)[number];
-
-/** Which servers have a tool of a name, in lower case. */
-type Owners = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * Everything odd in what these servers say of themselves, by server in the order given. Pure, in time that grows with the
@@ -27,43 +25,6 @@ export function lint(offers: readonly Offered[]): readonly VettingFinding[] {
   return step.value;
 }
 
-/** What was found about single items by one run, for the next one: most of them say the same then. */
-export class Judged {
-  #found = new WeakMap<Item, ItemFindings>();
-  #names = '';
-
-  /** Texts are judged by whose tools they name, and by which words: where there are others now, all are judged anew. */
-  among(owners: Owners, own: readonly ReadonlySet<string>[]): void {
-    const names = JSON.stringify([
-      [...owners].map(([name, servers]) => [name, [...servers]]),
-      own.map((words) => [...words]),
-    ]);
-    if (names !== this.#names) {
-      this.#names = names;
-      this.#found = new WeakMap();
-    }
-  }
-
-  /** Equal items of two servers may be one object. */
-  of(upstream: string, item: Item): ItemFindings | undefined {
-    const known = this.#found.get(item);
-    return known?.upstream === upstream ? known : undefined;
-  }
-
-  keep(item: Item, found: ItemFindings): ItemFindings {
-    this.#found.set(item, found);
-    return found;
-  }
-}
-
-/** What was found about one item, by what was looked at. */
-interface ItemFindings {
-  readonly upstream: string;
-  readonly schemas: readonly VettingFinding[];
-  readonly description: readonly VettingFinding[];
-  readonly manner: readonly VettingFinding[];
-}
-
 /** The same as {@link lint}, in pieces of less than a millisecond for items of an ordinary size. */
 export function* linting(
   offers: readonly Offered[],
@@ -71,10 +32,7 @@ export function* linting(
 ): Generator<undefined, readonly VettingFinding[]> {
   const owners = ownersOf(offers);
   const around = offers.map((offered) => surroundings(offered, owners));
-  judged.among(
-    owners,
-    around.map(({ own }) => own),
-  );
+  judged.among(owners, around);
   const found: VettingFinding[][] = [];
   for (const [at, offered] of offers.entries()) {
     found.push(yield* lintingOne(offered, around[at], judged));
@@ -88,42 +46,59 @@ export function* linting(
 
 function* lintingOne(
   { upstream, instructions, lists }: Offered,
-  around: Surroundings | undefined,
+  around: Around | undefined,
   judged: Judged,
 ): Generator<undefined, VettingFinding[]> {
   const tools = lists.tools ?? [];
-  const found = [
-    ...instructionFindings(upstream, instructions, around),
-    ...hintFindings(upstream, tools),
-    ...nameFindings(upstream, tools),
-  ];
+  const found = [...instructionFindings(upstream, instructions, around), ...openHints(upstream, tools)];
+  const since = judged.since(upstream);
   const items: ItemFindings[] = [];
   for (const kind of KINDS_OF_TEXT) {
     for (const item of lists[kind] ?? []) {
       yield;
       const known = judged.of(upstream, item);
-      items.push(known ?? judged.keep(item, itemFindings(upstream, kind, item, around)));
+      items.push(
+        known?.since === since
+          ? known
+          : judged.keep(item, itemFindings(kind, item, { upstream, since, around, known })),
+      );
     }
   }
   return [
     ...found,
+    ...items.flatMap(({ hints }) => hints),
+    ...items.flatMap(({ names }) => names),
     ...items.flatMap(({ schemas }) => schemas),
     ...items.flatMap(({ description }) => description),
     ...items.flatMap(({ manner }) => manner),
   ];
 }
 
+/** `known`: what was found when others were around. */
 function itemFindings(
-  upstream: string,
   kind: KindOfText,
   item: Item,
-  around: Surroundings | undefined,
+  {
+    upstream,
+    since,
+    around,
+    known,
+  }: {
+    readonly upstream: string;
+    readonly since: number;
+    readonly around: Around | undefined;
+    readonly known: ItemFindings | undefined;
+  },
 ): ItemFindings {
   const about = { upstream, kind, item: String(item[KIND_FACTS[kind].key]) };
+  const isTool = kind === 'tools';
   return {
     upstream,
-    schemas: kind === 'tools' ? schemaFindings(upstream, [item]) : [],
-    description: descriptionFindings(upstream, kind, [item]),
+    since,
+    hints: isTool ? contradictions(upstream, item, around?.prefix ?? '') : [],
+    names: known?.names ?? (isTool ? nameFindings(upstream, [item]) : []),
+    schemas: known?.schemas ?? (isTool ? schemaFindings(upstream, [item]) : []),
+    description: known?.description ?? descriptionFindings(upstream, kind, [item]),
     manner: mannerFindings(about, textsOf(item), around),
   };
 }
@@ -148,13 +123,15 @@ function instructionFindings(
 
 /** Names of one plain word are words of any text. */
 function ownersOf(offers: readonly Offered[]): Owners {
-  const owners = new Map<string, Set<string>>();
+  const owners = new Map<string, ReadonlySet<string>>();
   for (const { upstream, lists } of offers) {
+    // Nearly all have one owner: no set for each of them.
+    const alone = new Set([upstream]);
     for (const tool of lists.tools ?? []) {
       const name = String(tool['name']);
       if (/[A-Za-z0-9][_-][A-Za-z0-9]|[a-z][A-Z]/.test(name) && name.length >= 6) {
-        const known = owners.get(name.toLowerCase()) ?? new Set();
-        owners.set(name.toLowerCase(), known.add(upstream));
+        const known = owners.get(name.toLowerCase());
+        owners.set(name.toLowerCase(), known === undefined ? alone : new Set([...known, upstream]));
       }
     }
   }
@@ -162,9 +139,11 @@ function ownersOf(offers: readonly Offered[]): Owners {
 }
 
 /** A server speaks of its own tools by its id, or by what all their names begin with. */
-function surroundings({ upstream, lists }: Offered, owners: Owners): Surroundings {
+function surroundings({ upstream, lists }: Offered, owners: Owners): Around {
   const prefix = prefixOf(lists.tools ?? []);
   return {
+    upstream,
+    prefix,
     foreign: (words) =>
       words.filter((word) => {
         const known = owners.get(word);

@@ -15,8 +15,9 @@ export function wordsOf(name: string): readonly string[] {
 
 /** What the names of at least three tools all begin with, as `github` does in `github_create_issue`; '' where there is none. */
 export function prefixOf(tools: readonly Item[]): string {
-  const [first = '', ...others] = tools.map((tool) => wordsOf(String(tool['name']))[0] ?? '');
-  return others.length >= 2 && others.every((word) => word === first) ? first : '';
+  const wordAt = (tool: Item | undefined) => wordsOf(String(tool?.['name']))[0] ?? '';
+  const first = wordAt(tools[0]);
+  return tools.length >= 3 && tools.every((tool) => wordAt(tool) === first) ? first : '';
 }
 
 /** Spec 2026-07-28, server/tools, Tool Names. */

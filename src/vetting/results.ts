@@ -6,6 +6,7 @@ import type { Entry } from '../catalog/snapshot.ts';
 import type { Settings, UpstreamSettings } from '../config/settings.ts';
 import type { RpcErrorObject } from '../protocol/json-rpc.ts';
 import { problemLines } from './arguments.ts';
+import { asJudged } from './blind-values.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
 import { Once } from './once.ts';
 import { placesOf } from './places.ts';
@@ -175,7 +176,7 @@ function isTask(result: JsonObject): boolean {
 }
 
 function problemsOf(schema: JsonObject, result: JsonObject, schemas: CompiledSchemas): readonly Problem[] {
-  const content = whole(result['structuredContent']);
+  const content = asJudged(schema, result['structuredContent']);
   if (content === undefined) {
     return [{ path: [], kind: 'missing', says: 'promised by the output schema, but missing' }];
   }

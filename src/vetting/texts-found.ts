@@ -27,8 +27,7 @@ export function lookForCredentials(
     return masks ? maskedCredentials(text, found) : text;
   };
   // Credentials are ASCII, and stand in JSON as they are: what nobody else reads need not be decoded for this.
-  const unread = ({ json }: LongText) =>
-    look(json.toString('latin1', 1, Math.min(json.length - 1, Math.max(1, left))));
+  const unread = (text: LongText) => look(text.start(left));
   return { seen, masked: mapTexts(result, { change, unread }) as JsonObject };
 }
 

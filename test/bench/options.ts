@@ -14,7 +14,7 @@ export const USAGE = `npm run bench -- [compare|cluster|growth|micro|profile|sca
   growth    what one tool, server, user and session hold in memory, and entries of the shared state there
   micro     hot pure functions, ns for one call
   profile   where one target spends its time in one case, by room and by function
-  scale     10,000 sessions and streams of each era, and one change of 2,000 tools told to all listeners
+  scale     10,000 sessions and streams of each era, and two changes of 2,000 tools told to 1,000 listeners
 
   --targets LIST     ${Object.keys(TARGETS).join(',')};
                      NAME:ERA for another era than its first (modern, legacy, sse);

@@ -83,6 +83,22 @@ const FEATURES: Readonly<Record<string, (setting: Setting) => Told | Promise<Tol
   results: () => ({ upstream: { validate: { results: 'enforce' } } }),
 };
 
+function bare(...flags: readonly string[]): Target {
+  return {
+    ...proxy,
+    start: (setting) => ({
+      command: [
+        process.execPath,
+        join(HERE, 'bare-proxy.ts'),
+        String(setting.port),
+        urlOf(setting),
+        ...flags,
+      ],
+      path: '/mcp',
+    }),
+  };
+}
+
 const proxy = { merges: false, kinds: ['http'], eras: ['modern', 'legacy'], tool: same } as const;
 
 /** Any further one is one entry here, or in `peers.ts`. */
@@ -96,13 +112,8 @@ export const TARGETS: Readonly<Record<string, Target>> = {
       path: urlOf(setting) === '' ? '/' : new URL(urlOf(setting)).pathname,
     }),
   },
-  bare: {
-    ...proxy,
-    start: (setting) => ({
-      command: [process.execPath, join(HERE, 'bare-proxy.ts'), String(setting.port), urlOf(setting)],
-      path: '/mcp',
-    }),
-  },
+  bare: bare(),
+  'bare+reads': bare('--reads'),
   nginx: { ...proxy, start: nginx },
   patchbay: patchbay(),
   ...Object.fromEntries(
@@ -119,10 +130,12 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   own: [
     'direct',
     'bare',
+    'bare+reads',
     'patchbay',
     'patchbay+rules',
     'direct:legacy',
     'bare:legacy',
+    'bare+reads:legacy',
     'patchbay:legacy',
     'patchbay+rules:legacy',
   ],

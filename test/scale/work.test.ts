@@ -22,6 +22,7 @@ async function workOfCalls(tools: number): Promise<Work> {
   await using gateway = await startGateway({ upstreams: { big: upstream.config } });
   await using agent = await connectModern(gateway.url);
   await agent.untilNames((names) => names.length === tools);
+  await agent.call('big.echo', { text: 'first' });
   return await workOf(() => callRepeatedly(agent));
 }
 
@@ -37,6 +38,31 @@ it('does the same for a call among 5,000 tools as among 20', async () => {
   expect(few).toBeGreaterThan(CALLS * 50);
   // A timer of the gateway's own may run meanwhile; a walk over the catalog would be thousands for each call.
   expect(Math.abs(many - few)).toBeLessThan(CALLS * 20);
+});
+
+it('judges, names and writes anew of a long list what has changed in it', async () => {
+  const tools = toolDefinitions(200);
+  await using upstream = await startHttpUpstream({ id: 'big', tools, hints: HINTS });
+  await using gateway = await startGateway({ upstreams: { big: upstream.config } });
+  await using agent = await connectModern(gateway.url);
+  await agent.untilNames((names) => names.length === 200);
+  await upstream.untilListening();
+  const work = await workOf(async () => {
+    await upstream.setTools([...tools.slice(1), { ...tools[0], name: 'novelty' }]);
+    await upstream.notify('tools');
+    await agent.untilNames((names) => names.includes('big.novelty'));
+  });
+  const ran = (name: string) => [...work].filter(([each]) => each.endsWith(name)).map(([, count]) => count);
+  for (const name of [
+    'repair.ts:judge',
+    'bounds.ts:measure',
+    'param-headers.ts:declaredHeaders',
+    ':encodeItem',
+  ]) {
+    // Blocks of a function count as well as the function.
+    expect(Math.max(0, ...ran(name)), name).toBeGreaterThan(0);
+    expect(Math.max(0, ...ran(name)), name).toBeLessThan(150);
+  }
 });
 
 it('merges nothing again for one more user who sees the same', async () => {

@@ -104,7 +104,7 @@ describe('exposeNames', () => {
   });
 
   it('keeps clear of names that stand for something else already', () => {
-    const taken = new Map([['u__x', JSON.stringify(['u', '_x'])]]);
+    const taken = new Map([['u__x', { upstream: 'u', name: '_x' }]]);
     expect(namesOf([of('u', 'x')], STRICT, taken)[0]).toMatch(/^u__x_[a-z2-7]{8}$/);
     expect(namesOf([of('u', '_x')], { separator: '_', maxLength: 52 }, taken)).toEqual(['u__x']);
   });

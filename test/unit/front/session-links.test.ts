@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { ANONYMOUS, createPrincipal } from '../../../src/access/principal.ts';
+import { Ender } from '../../../src/base/ender.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
 import { SessionLinks } from '../../../src/front/session-links.ts';
@@ -33,7 +34,7 @@ it('takes nothing for a session of somebody else, whatever another replica says'
   live.questions.set('q', { answer: (answer) => answers.push(answer), drop: () => {} });
   live.outlets.add({ connected: true, end: () => {}, send: (json) => said.push(json) > 0 });
   live.caller = {} as NonNullable<typeof live.caller>;
-  const running = new AbortController();
+  const running = new Ender();
   live.calls.set(7, new Set([running]));
 
   const attempts = async (principal: string) => {
@@ -56,9 +57,9 @@ it('takes nothing for a session of somebody else, whatever another replica says'
     ask: 'refused',
     stream: { state: 'unknown' },
   });
-  expect([answers, said, live.logLevel, running.signal.aborted]).toEqual([[], [], undefined, false]);
+  expect([answers, said, live.logLevel, running.aborted]).toEqual([[], [], undefined, false]);
   expect(await attempts(alice.key)).toMatchObject({ tell: { heard: true }, ask: { action: 'accept' } });
-  expect([answers.length, said, live.logLevel, running.signal.aborted]).toEqual([1, ['{}'], 'debug', true]);
+  expect([answers.length, said, live.logLevel, running.aborted]).toEqual([1, ['{}'], 'debug', true]);
   peers.close();
   other.close();
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS, type Principal } from '../../../src/access/principal.ts';
+import { Ender } from '../../../src/base/ender.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
 import { cancel, track } from '../../../src/front/calls.ts';
 import { beginCall, Sessions } from '../../../src/front/sessions.ts';
@@ -94,7 +95,7 @@ describe('C-087: what is open for sessions', () => {
     vi.useFakeTimers();
     const sessions = new Sessions(sealer, () => settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
-    const done = beginCall(session, 0, new AbortController());
+    const done = beginCall(session, 0, new Ender());
     vi.advanceTimersByTime(settings.idle + 1);
     sessions.sweep();
     expect(sessions.size).toBe(1);
@@ -145,10 +146,10 @@ describe('what makes room', () => {
     const sessions = new Sessions(sealer, () => settings);
     const attached = sessions.attached(about);
     expect([attached, sessions.size]).toMatchObject([{ version: about.version }, 0]);
-    const call = new AbortController();
+    const call = new Ender();
     track(attached.live.calls, 0, call);
     sessions.end(attached);
-    expect([attached.live.over, call.signal.aborted]).toEqual([true, true]);
+    expect([attached.live.over, call.aborted]).toEqual([true, true]);
   });
 });
 
@@ -156,16 +157,16 @@ describe('C-063: cancelling', () => {
   it('reaches the calls of that id in that session, 0 and "0" apart, and ignores every other id', () => {
     const sessions = new Sessions(sealer, () => settings);
     const session = sessions.open(sessions.create(about), ANONYMOUS, 'default')!;
-    const [zero, text] = [new AbortController(), new AbortController()];
+    const [zero, text] = [new Ender(), new Ender()];
     track(session.live.calls, 0, zero);
     const done = track(session.live.calls, '0', text);
     for (const unknown of [1, null, undefined, {}]) {
       cancel(session.live.calls, unknown);
     }
     cancel(session.live.calls, 0);
-    expect([zero.signal.aborted, text.signal.aborted]).toEqual([true, false]);
+    expect([zero.aborted, text.aborted]).toEqual([true, false]);
     done();
     cancel(session.live.calls, '0');
-    expect(text.signal.aborted).toBe(false);
+    expect(text.aborted).toBe(false);
   });
 });

@@ -84,10 +84,10 @@ describe('C-103: headers of a modern request against its body', () => {
 
   it('are built from the body towards an upstream', () => {
     expect(standardHeaders('tools/call', { name: 'ü' })).toEqual({
-      'Mcp-Method': 'tools/call',
-      'Mcp-Name': '=?base64?w7w=?=',
+      'mcp-method': 'tools/call',
+      'mcp-name': '=?base64?w7w=?=',
     });
-    expect(standardHeaders('tools/list', {})).toEqual({ 'Mcp-Method': 'tools/list' });
+    expect(standardHeaders('tools/list', {})).toEqual({ 'mcp-method': 'tools/list' });
   });
 });
 
@@ -132,10 +132,10 @@ describe('C-103: x-mcp-header', () => {
 
   const marks = [{ name: 'Region', path: ['region'] }];
   it.each([
-    [{ region: 'eu' }, { 'Mcp-Param-Region': 'eu' }],
-    [{ region: 42 }, { 'Mcp-Param-Region': '42' }],
-    [{ region: true }, { 'Mcp-Param-Region': 'true' }],
-    [{ region: 'ü' }, { 'Mcp-Param-Region': '=?base64?w7w=?=' }],
+    [{ region: 'eu' }, { 'mcp-param-region': 'eu' }],
+    [{ region: 42 }, { 'mcp-param-region': '42' }],
+    [{ region: true }, { 'mcp-param-region': 'true' }],
+    [{ region: 'ü' }, { 'mcp-param-region': '=?base64?w7w=?=' }],
     [{ region: null }, {}],
     [{}, {}],
     [undefined, {}],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { costOf } from '../../../src/base/cost.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { LongText, whole, writeJson } from '../../../src/base/long-text.ts';
+import { type Bytes, Pieces } from '../../../src/base/pieces.ts';
 import { keepCredential, scrub } from '../../../src/base/secrets.ts';
 import { codecFor } from '../../../src/protocol/codec.ts';
 import { readJsonBytes } from '../../../src/protocol/json-bytes.ts';
@@ -61,9 +62,21 @@ const written = fc.tuple(message, fc.boolean(), fc.boolean()).map(([each, escape
     : text;
 });
 
-function read(bytes: Buffer): JsonObject {
+function read(bytes: Bytes): JsonObject {
   const found = readJsonBytes(bytes, LARGE);
   return (found.kind === 'value' ? found.value : {}) as JsonObject;
+}
+
+/** The same bytes in one, or cut at these places. */
+const cuts = fc.option(fc.array(fc.nat(), { minLength: 1, maxLength: 6 }));
+function cut(bytes: Buffer, at: readonly number[] | null): Bytes {
+  if (at === null) {
+    return bytes;
+  }
+  const ends = [0, ...at.map((each) => each % bytes.length), bytes.length].toSorted(
+    (one, other) => one - other,
+  );
+  return new Pieces(ends.slice(1).map((end, index) => bytes.subarray(ends[index], end)));
 }
 
 const echo = (text: string, more: object = {}) =>
@@ -75,9 +88,9 @@ const textOf = (from: JsonObject) => (from['result'] as { content: { text: unkno
 describe('a message that is read as bytes', () => {
   it('is what it is as text, whichever way it is looked at or written', () => {
     fc.assert(
-      fc.property(written, (text) => {
+      fc.property(written, cuts, (text, at) => {
         const plain: unknown = JSON.parse(text);
-        const fast = read(Buffer.from(text));
+        const fast = read(cut(Buffer.from(text), at));
         expect(whole(fast)).toEqual(plain);
         expect(JSON.stringify(fast)).toBe(JSON.stringify(plain));
         const parts = writeJson(fast);
@@ -91,11 +104,11 @@ describe('a message that is read as bytes', () => {
   it.each(['2025-06-18', '2026-07-28'])('becomes the same answer of version %s', (version) => {
     const codec = codecFor(version);
     fc.assert(
-      fc.property(written, (text) => {
+      fc.property(written, cuts, (text, at) => {
         const encode = (result: unknown) =>
           codec.encodeResult('tools/call', result as JsonObject, { serverInfo });
         const slow = encode((JSON.parse(text) as JsonObject)['result']);
-        const fast = encode(read(Buffer.from(text))['result']);
+        const fast = encode(read(cut(Buffer.from(text), at))['result']);
         expect(JSON.parse(writeJson(fast).toString())).toEqual(JSON.parse(JSON.stringify(slow)));
       }),
       RUNS,
@@ -108,13 +121,13 @@ describe('a message that is read as bytes', () => {
       fc.constantFrom(...Buffer.from('"\\\n{}[]:,\u0000ux'), 0x80, 0xff, 0xc3),
     );
     fc.assert(
-      fc.property(written, fc.array(wrong, { maxLength: 3 }), (text, faults) => {
+      fc.property(written, cuts, fc.array(wrong, { maxLength: 3 }), (text, at, faults) => {
         const bytes = Buffer.from(text);
-        for (const [at, byte] of faults) {
-          bytes[at % bytes.length] = byte;
+        for (const [where, byte] of faults) {
+          bytes[where % bytes.length] = byte;
         }
         const slow = readJson(bytes.toString('utf8'), LARGE);
-        const fast = readJsonBytes(bytes, LARGE);
+        const fast = readJsonBytes(cut(bytes, at), LARGE);
         expect(fast.kind).toBe(slow.kind);
         expect(fast.kind === 'value' && whole(fast.value)).toEqual(slow.kind === 'value' && slow.value);
       }),
@@ -198,12 +211,48 @@ describe('a message that is read as bytes', () => {
       after: fast,
     });
     const plain = JSON.parse(echo(long).toString()) as object;
+    expect(typeof outer !== 'string' && [...outer].filter((part) => typeof part !== 'string')).toHaveLength(
+      2,
+    );
     expect(JSON.parse(outer.toString())).toEqual({
       before: plain,
       inner: JSON.stringify(plain),
       after: plain,
     });
     expect(JSON.parse(JSON.stringify(fast))).toEqual(plain);
+  });
+
+  it('is written right by whoever writes a part of it as text, and by the next after one that failed', () => {
+    const long = 'größe'.repeat(3_000);
+    const fast = read(echo(long));
+    const plain = JSON.parse(echo(long).toString()) as object;
+    const quoted = writeJson({ fast, quoted: { toJSON: () => JSON.stringify(fast) } });
+    expect(JSON.parse(quoted.toString())).toEqual({ fast: plain, quoted: JSON.stringify(plain) });
+    expect(() => writeJson({ fast, fails: 1n })).toThrow(TypeError);
+    expect(JSON.parse(JSON.stringify(fast))).toEqual(plain);
+  });
+
+  it('keeps members of every name', () => {
+    const long = 'größe'.repeat(3_000);
+    const json = `{"jsonrpc":"2.0","id":1,"params":{"arguments":{"__proto__":${JSON.stringify(long)},"a":["${long}"]}}}`;
+    const fast = read(Buffer.from(json));
+    expect(writeJson(fast)).not.toBeTypeOf('string');
+    expect(writeJson(fast).toString()).toBe(json);
+    expect(JSON.stringify(whole(fast))).toBe(json);
+    expect(Object.getPrototypeOf((fast as { params: JsonObject }).params['arguments'])).toBe(
+      Object.prototype,
+    );
+  });
+
+  it.each(['', '"', '\\', '\\u00'])('is no JSON where its last string ends with %j', (end) => {
+    const long = 'x'.repeat(9_000);
+    for (const json of [
+      `{"params":{"arguments":{"a":"${long}","b":"${long}${end}`,
+      `{"params":{"arguments":{"a":"${long}${end}`,
+    ]) {
+      expect(readJsonBytes(Buffer.from(json), LARGE).kind).toBe(readJson(json, LARGE).kind);
+      expect(readJsonBytes(cut(Buffer.from(json), [5_000, 9_500]), LARGE).kind).toBe('not-json');
+    }
   });
 
   it('counts in budgets with all that it holds', () => {
@@ -220,19 +269,32 @@ describe('a message that is read as bytes', () => {
     const forget = keepCredential(credential);
     const around = 'x/größe\n'.repeat(2_000);
     const json = echo(`${around}${credential}${around}`).toString();
-    const escaped = json.replaceAll(/[^\0-~]|\/|c/g, (sign) =>
-      sign === '/' ? '\\/' : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    const escaped = json.replaceAll(
+      /[^\0-~]|c/g,
+      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
-    for (const bytes of [json, json.replaceAll('/', '\\/'), escaped].map((text) =>
+    const slashed = [json, escaped].map((text) => text.replaceAll('/', '\\/'));
+    for (const bytes of [json, escaped, ...slashed].map((text) =>
       Buffer.from(text.replace('\\u0063ontent', 'content')),
     )) {
-      const [fast, slow] = [read(bytes), JSON.parse(bytes.toString()) as JsonObject];
+      const inside = bytes.indexOf(JSON.stringify(credential).slice(1, 5)) + 2;
+      const [fast, slow] = [read(cut(bytes, [inside])), JSON.parse(bytes.toString()) as JsonObject];
       scrub(fast);
       scrub(slow);
       expect(whole(fast)).toEqual(slow);
       expect(writeJson(fast).toString()).not.toContain(JSON.stringify(credential).slice(1, -1));
       expect(textOf(slow)).toBe(`${around}[secret]${around}`);
     }
+    // JSON in a text, where it is escaped twice.
+    const [fast, slow] = [read, (bytes: Buffer) => JSON.parse(bytes.toString()) as JsonObject].map(
+      (reads) => {
+        const found = reads(echo(JSON.stringify({ around, credential })));
+        scrub(found);
+        return whole(found);
+      },
+    );
+    expect(fast).toEqual(slow);
+    expect(JSON.stringify(fast)).toContain('[secret]');
     forget();
   });
 });

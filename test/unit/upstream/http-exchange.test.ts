@@ -1,9 +1,13 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Ender } from '../../../src/base/ender.ts';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { JsonParts } from '../../../src/base/long-text.ts';
 import { readText } from '../../../src/upstream/http-body.ts';
-import { type Answer, exchange } from '../../../src/upstream/http-exchange.ts';
+import { type Answer, type Ask, exchange } from '../../../src/upstream/http-exchange.ts';
 import { startSocketPeer } from './transport-kit.ts';
 
 const MOST = 200_000;
@@ -87,5 +91,95 @@ describe('the whole body of an answer', () => {
       await written;
       expect(await read(answer)).toHaveLength(180_000);
     }
+  });
+});
+
+describe('a body in parts', () => {
+  const long = 'größe "M"\n'.repeat(40_000);
+  /** As a call with a long text is written: a text, pieces of bytes, a text. */
+  function parts(text: string): JsonParts {
+    const bytes = Buffer.from(JSON.stringify(text));
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 60_001) }, (_, at) =>
+      bytes.subarray(at * 60_001, (at + 1) * 60_001),
+    );
+    return new JsonParts(['{"größe":', ...pieces, '}']);
+  }
+
+  /** A server, and how to post such a body to it. */
+  async function serverThat(serves: RequestListener) {
+    const server = createServer(serves);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const url = new URL(`http://127.0.0.1:${port}/`);
+    const pool = new Pool(url.origin, { connections: 1 });
+    onTestFinished(async () => {
+      await pool.destroy();
+      server.closeAllConnections();
+      server.close();
+    });
+    return (body: JsonParts, more: Partial<Ask> = {}) =>
+      exchange(pool, {
+        upstream: 'up',
+        url,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        signal: new Ender(),
+        body,
+        ...more,
+      });
+  }
+
+  it.each(['short', 'x'.repeat(130_000), long])('arrives as one, with its length', async (text) => {
+    const heads: IncomingHttpHeaders[] = [];
+    const post = await serverThat((request, response) => {
+      heads.push(request.headers);
+      request.pipe(response);
+    });
+    for (const _again of [1, 2]) {
+      let sent = 0;
+      const answer = await post(parts(text), { onSent: () => (sent += 1) });
+      expect(sent).toBe(1);
+      const echoed = await readText(answer.body, 2_000_000, 'up');
+      expect(echoed).toBe(JSON.stringify({ größe: text }));
+      expect(heads.at(-1)).toMatchObject({
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(echoed)),
+      });
+      expect(heads.at(-1)).not.toHaveProperty('transfer-encoding');
+    }
+  });
+
+  it('does not keep an answer away that comes before all of it was read', async () => {
+    const post = await serverThat((request, response) => {
+      response.writeHead(413, { connection: 'close' }).end('too much');
+      response.once('finish', () => request.destroy());
+    });
+    // Larger than what sockets hold, so that some of it is still to be written.
+    const answered = await post(parts(long.repeat(100))).then(
+      ({ status }) => status,
+      (thrown: unknown) => (thrown as GatewayError).code,
+    );
+    expect([413, 'UPSTREAM_LOST']).toContain(answered);
+  });
+
+  it('ends when its exchange is told to, while it is written, and the next one goes through', async () => {
+    let calls = 0;
+    const ender = new Ender();
+    const post = await serverThat((request, response) => {
+      calls += 1;
+      if (calls === 1) {
+        request.once('data', () => {
+          request.pause();
+          ender.abort(new GatewayError('CANCELLED'));
+        });
+      } else {
+        request.pipe(response);
+      }
+    });
+    await expect(post(parts(long.repeat(100)), { signal: ender })).rejects.toMatchObject({
+      code: 'CANCELLED',
+    });
+    const answer = await post(parts(long));
+    expect(await readText(answer.body, 2_000_000, 'up')).toBe(JSON.stringify({ größe: long }));
   });
 });

@@ -72,7 +72,7 @@ describe('headers', () => {
     const { transport, sink } = await connect(peer);
     transport.agreed?.({ version: '2026-07-28', era: 'modern' });
     await transport.send(request(1, 'tools/call'), {
-      headers: { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'a', 'MCP-Protocol-Version': '2027-01-01' },
+      headers: { 'mcp-method': 'tools/call', 'mcp-name': 'a', 'mcp-protocol-version': '2027-01-01' },
     });
     await sink.result(1);
     await transport.send(request(2, 'x'));

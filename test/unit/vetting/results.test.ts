@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/base/log.ts';
+import { LongText } from '../../../src/base/long-text.ts';
+import type { Entry } from '../../../src/catalog/snapshot.ts';
 import type { Settings } from '../../../src/config/settings.ts';
+import { readJsonBytes } from '../../../src/protocol/json-bytes.ts';
 import { checks } from '../../../src/vetting/checks.ts';
+import type { ResultFlag } from '../../../src/vetting/results.ts';
 import { parse } from '../config/kit.ts';
 
 const SECRET = `ghp_${'aB3dE5gH7jK9mN1pQ3rS'.repeat(2).slice(0, 36)}`;
@@ -76,5 +80,31 @@ describe('the error of a server', () => {
     expect(check.error(of, error).error.message).toBe(STACK);
     become('upstreams: {}');
     expect(check.error(of, error).error.message).toBe('no\n[stack trace]');
+  });
+});
+
+describe('a result of a tool with an output schema, whose long text nobody has read', () => {
+  const text = 'größe "M"\n'.repeat(2_000);
+  const { check } = results('upstreams: {up: {command: a}}');
+
+  it.each<[string, object, readonly ResultFlag[]]>([
+    ['fits', { type: 'string' }, []],
+    ['fits by what is in it', { type: 'string', minLength: 20_000, pattern: '^größe' }, []],
+    ['is too long', { type: 'string', maxLength: 19_999 }, ['result_invalid']],
+    ['is no number', { type: 'number' }, ['result_invalid']],
+  ])('%s, as if it was read', (_, schema, expected) => {
+    const outputSchema = { type: 'object', properties: { text: schema } };
+    const tool = { upstream: 'up', original: 'get', item: { name: 'get', outputSchema } } as unknown as Entry;
+    const given = { content: [], structuredContent: { text } };
+    const read = readJsonBytes(Buffer.from(JSON.stringify({ result: given })), 8_388_608);
+    const unread = (read.kind === 'value' ? read.value : {}) as { result: typeof given };
+    expect(unread.result.structuredContent.text).toBeInstanceOf(LongText);
+    for (const result of [given, unread.result]) {
+      const judged = check.tool({ tool, name: 'get', held: 'enforce', sent: {} }, result);
+      expect(judged.flags).toEqual(expected);
+      const passed = expected.length === 0;
+      expect(judged.result['isError']).toBe(passed ? undefined : true);
+      expect(judged.result['structuredContent']).toBe(passed ? result.structuredContent : undefined);
+    }
   });
 });

@@ -14,10 +14,10 @@ const READING: ReadonlySet<string> = new Set([
 const known = new WeakMap<object, boolean>();
 
 /**
- * Arguments as their check needs them: a long text that nobody has read stands there as an empty one where the schema does
- * not ask what is in it, so that none is decoded for nothing; elsewhere it is decoded.
+ * A value as its check needs it: a long text that nobody has read stands there as an empty one where the schema does not ask
+ * what is in it, so that none is decoded for nothing; elsewhere it is decoded.
  */
-export function argumentsFor(schema: unknown, given: unknown): unknown {
+export function asJudged(schema: unknown, given: unknown): unknown {
   return whole(given, isObject(schema) && isBlind(schema) ? () => '' : undefined);
 }
 

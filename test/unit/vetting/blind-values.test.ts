@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { LongText, whole } from '../../../src/base/long-text.ts';
 import { readJsonBytes } from '../../../src/protocol/json-bytes.ts';
-import { argumentsFor } from '../../../src/relay/blind-arguments.ts';
+import { asJudged } from '../../../src/vetting/blind-values.ts';
 import { CompiledSchemas } from '../../../src/vetting/compiled-schemas.ts';
 
 const LONG = 'größe "M"\n'.repeat(1_500);
@@ -63,7 +63,7 @@ describe('arguments whose long texts nobody has read', () => {
     fc.assert(
       fc.property(schema, value, (of, given) => {
         const unread = received(given);
-        const judged = schemas.judge(of as JsonObject, argumentsFor(of, unread));
+        const judged = schemas.judge(of as JsonObject, asJudged(of, unread));
         expect(judged).toEqual(schemas.judge(of as JsonObject, given));
       }),
       { numRuns: 100 },
@@ -79,7 +79,7 @@ describe('arguments whose long texts nobody has read', () => {
   ])('are read for %j: %j', (of, reads) => {
     const unread = received({ text: LONG });
     expect((unread as { text: unknown }).text).toBeInstanceOf(LongText);
-    expect(argumentsFor(of, unread)).toEqual({ text: reads ? LONG : '' });
+    expect(asJudged(of, unread)).toEqual({ text: reads ? LONG : '' });
     expect(whole(unread)).toEqual({ text: LONG });
   });
 });

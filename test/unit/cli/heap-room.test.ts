@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const MODULE = new URL('../../../src/cli/heap-room.ts', import.meta.url).href;
+/** Holds some 30 MB and has all of it looked through. */
+const PROGRAM = `
+  (await import('${MODULE}')).growFreely();
+  globalThis.held = Array.from({ length: 300_000 }, (_, at) => ({ at, name: 'item ' + at }));
+  gc();
+`;
+/** Besides, V8 leaves room for its young generation. */
+const YOUNG_KB = 20_000;
+
+it('lets the heap grow to three times what was left, whatever V8 makes of the load', async () => {
+  const flags = ['--expose-gc', '--trace-gc', '--trace-gc-verbose', '--input-type=module', '--eval', PROGRAM];
+  const { stdout } = await promisify(execFile)(process.execPath, flags);
+  const said = [...stdout.matchAll(/\[HeapController\] Limit: old size: (\d+) KB, new limit: (\d+) KB/g)].at(
+    -1,
+  );
+  const [left = 0, limit = 0] = said?.slice(1).map(Number) ?? [];
+  expect(left).toBeGreaterThan(10_000);
+  expect(limit).toBeGreaterThanOrEqual(3 * left);
+  expect(limit).toBeLessThan(3 * left + YOUNG_KB);
+});
