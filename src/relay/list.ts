@@ -12,6 +12,7 @@ import { type CacheHints, type Era, type Item, KIND_FACTS, type Kind } from '../
 import { type Caller, type RequestContext, sightOf } from './context.ts';
 import type { Shown, ShownTools } from './find-list.ts';
 import type { Hello } from './hello.ts';
+import { KeptPages } from './kept-pages.ts';
 import type { OfferedPage } from './record.ts';
 
 const CURSOR = 'cursor';
@@ -19,7 +20,7 @@ const CURSOR = 'cursor';
 /** One page, its items already serialised for the era of the client. */
 export interface Page {
   readonly member: string;
-  readonly items: string;
+  readonly items: string | Buffer;
   readonly nextCursor: string | undefined;
   readonly hints: CacheHints;
   readonly offered: OfferedPage;
@@ -35,12 +36,14 @@ export interface ListOptions {
   readonly peers?: unknown;
 }
 
-/** Serves the merged lists. An item is serialised once per catalog, style and era; a page is a join of such texts. */
+/** Serves the merged lists. An item is serialised once per catalog, style and era; a page is made of such texts. */
 export class Lists {
   readonly #options: ListOptions;
   readonly #texts = new WeakMap<readonly ListedItem[], Map<string, readonly string[]>>();
   /** Of one listed item in each era: views of one style share those, whatever each of them shows. */
   readonly #itemTexts: Record<Era, WeakMap<Item, string>> = { modern: new WeakMap(), legacy: new WeakMap() };
+
+  readonly #pages = new KeptPages();
 
   constructor(options: ListOptions) {
     this.#options = options;
@@ -78,21 +81,16 @@ export class Lists {
     const end = Math.min(texts.length, position + size);
     // What has joined since has no place in a walk: it is on the first page.
     const more = position === 0 ? joined : [];
-    const items = texts.slice(position, end);
     const offered =
       more.length === 0
         ? { listed, from: Math.max(0, position - own.length), to: Math.max(0, end - own.length) }
         : withMore(listed.slice(0, Math.max(0, end - own.length)), more);
     return {
       member,
-      items: [
-        ...items,
-        ...this.#all(
-          kind,
-          more.map(({ item }) => item),
-          context.codec,
-        ),
-      ].join(','),
+      items:
+        texts === known && more.length === 0
+          ? this.#pages.of(known, position, end)
+          : [...texts.slice(position, end), ...this.#all(kind, more.map(itemOf), context.codec)].join(','),
       nextCursor:
         end < texts.length
           ? this.#cursor(catalog, { kind, position: end, ...this.#orderOf(kind, own, listed) }, context)
@@ -205,6 +203,8 @@ export class Lists {
   }
 }
 
+const itemOf = ({ item }: ListedItem): Item => item;
+
 function withMore(
   listed: readonly ListedItem[],
   more: readonly ListedItem[],
@@ -233,7 +233,7 @@ function orderOf(kind: Kind, own: readonly Item[], listed: readonly ListedItem[]
     return known;
   }
   const { key } = KIND_FACTS[kind];
-  const names = [...own, ...listed.map(({ item }) => item)].map((item) => item[key]);
+  const names = [...own, ...listed.map(itemOf)].map((item) => item[key]);
   const order = createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 22);
   if (own.length === 0) {
     orders.set(listed, order);

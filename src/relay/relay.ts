@@ -2,7 +2,7 @@ import type { Allowance } from '../access/allowance.ts';
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError, toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
-import { type JsonParts, writeJson } from '../base/long-text.ts';
+import { JsonParts, writeJson } from '../base/long-text.ts';
 import { wireError } from '../protocol/codec.ts';
 import type { RpcErrorObject, RpcNotification, RpcRequest } from '../protocol/json-rpc.ts';
 import { failure, result } from '../protocol/json-rpc.ts';
@@ -148,7 +148,7 @@ export class Relay {
     return (params, context) => this.#options.forward.extension(method, params, context);
   }
 
-  async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string> {
+  async #list(message: RpcRequest, kind: Kind, context: RequestContext): Promise<string | JsonParts> {
     const page = await this.#options.lists.page(kind, message.params, context);
     if (context.record !== undefined) {
       context.record.offered = page.offered;
@@ -157,7 +157,9 @@ export class Relay {
     const around = this.#encode(message.method, rest, context, page.hints);
     const members = JSON.stringify(around).slice(1, -1);
     const tail = members === '' ? '' : `,${members}`;
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"${page.member}":[${page.items}]${tail}}}`;
+    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"${page.member}":[`;
+    const end = `]${tail}}}`;
+    return typeof page.items === 'string' ? head + page.items + end : new JsonParts([head, page.items, end]);
   }
 
   #encode(method: string, content: JsonObject, context: RequestContext, hints?: CacheHints): JsonObject {
