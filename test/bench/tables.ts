@@ -89,7 +89,9 @@ export function report(samples: readonly Sample[], gaps: readonly Gap[], quiet: 
     figures(samples),
     ratioTable(samples, '× bare', ratios, 'perSecond'),
     ratioTable(samples, 'CPU a request, × bare', ratios, 'cpu'),
-    ratioTable(samples, '× direct', ratiosOf(samples, 'direct'), 'perSecond'),
+    ...(samples.some(({ target }) => target === 'direct')
+      ? [ratioTable(samples, '× direct', ratiosOf(samples, 'direct'), 'perSecond')]
+      : []),
     details(samples),
     ...(notes.length === 0 ? [] : [notes.join('\n\n')]),
   ].join('\n\n');
