@@ -1,11 +1,9 @@
 import type { Subject } from '../access/policy.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
-import { whole } from '../base/long-text.ts';
 import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import { workForOneResult } from '../catalog/template.ts';
 import { resourceAt, viewOf } from '../catalog/view.ts';
-import { declaredHeaders, type ParamHeader, paramHeaders, paramMismatch } from '../protocol/param-headers.ts';
 import { asJudged } from '../vetting/blind-values.ts';
 import type { Checks } from '../vetting/checks.ts';
 import type { JudgedResult } from '../vetting/results.ts';
@@ -19,6 +17,7 @@ import type { ReplyCache } from './reply-cache.ts';
 import { isLinksInWords } from './required-links.ts';
 import { onceEach, type SeenUris, withExposedUris } from './seen-uris.ts';
 import type { Tasks } from './tasks.ts';
+import { checkedHeaders } from './tool-headers.ts';
 
 const HEADER_MISMATCH = -32020;
 
@@ -35,7 +34,6 @@ export interface ForwardOptions {
 /** Requests that one upstream answers. Only what the gateway owns is replaced; every other member passes untouched. */
 export class Forward {
   readonly #options: ForwardOptions;
-  readonly #marks = new WeakMap<object, readonly ParamHeader[]>();
 
   constructor(options: ForwardOptions) {
     this.#options = options;
@@ -47,7 +45,7 @@ export class Forward {
     const found = lookup.entry('tools', name, context);
     const entry = found instanceof Promise ? await found : found;
     const send = async (tool: Entry) => {
-      const headers = this.#checkedHeaders(tool, params, context);
+      const headers = checkedHeaders(tool, params, context);
       const refusal = this.#refusal(tool, name, params, context);
       if (refusal !== undefined) {
         return refusal;
@@ -223,26 +221,6 @@ export class Forward {
         ? await this.#options.lookup.resource(uri, context)
         : { upstream: template.entry.upstream, uri: template.entry.original };
     return { upstream: route.upstream, ref: { ...ref, uri: route.uri } };
-  }
-
-  /** The `Mcp-Param-*` headers towards the upstream, after the client's own were found to match its arguments. */
-  #checkedHeaders(
-    tool: Entry,
-    params: JsonObject | undefined,
-    context: RequestContext,
-  ): Record<string, string> {
-    let marks = this.#marks.get(tool.item);
-    if (marks === undefined) {
-      const declared = declaredHeaders(tool.item['inputSchema']);
-      marks = declared.valid ? declared.headers : [];
-      this.#marks.set(tool.item, marks);
-    }
-    const args = marks.length === 0 ? undefined : whole(params?.['arguments']);
-    const fault = context.headers === undefined ? undefined : paramMismatch(marks, args, context.headers);
-    if (fault !== undefined) {
-      throw new GatewayError('HEADER_MISMATCH', { detail: fault });
-    }
-    return paramHeaders(marks, args);
   }
 
   /** A request of which nothing but the texts of its answer is looked at. */

@@ -1,36 +1,14 @@
 import type { EndSignal } from '../base/ender.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
 import { after } from '../base/time.ts';
-import type { UpstreamSettings } from '../config/settings.ts';
-import type { Envelope } from '../protocol/era-codec.ts';
-import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { Attempts, unlessAborted } from './attempts.ts';
 import type { Connection, Terms } from './connection.ts';
 import { Idleness } from './idleness.ts';
+import type { LinkOptions } from './link-options.ts';
 import { Liveness } from './liveness.ts';
 import { State, type UpstreamStatus } from './state.ts';
 import { hear } from './subscribe.ts';
-import type { Transport } from './transport.ts';
 import { Watch } from './watch.ts';
-
-export interface LinkEvents {
-  /** Read its lists: after every handshake, and whenever changes may have been missed (case C-026). */
-  connected(): void;
-  /** Not reachable any more; the first time after having been connected. */
-  lost(): void;
-  /** The first attempt has failed: nothing is to be expected of it soon. */
-  failedFirst(): void;
-  notice(notice: RpcNotification): void;
-}
-
-export interface LinkOptions {
-  readonly settings: UpstreamSettings;
-  readonly transport: (sse: boolean) => Transport;
-  readonly envelope: Envelope;
-  readonly events: LinkEvents;
-  readonly log: Log;
-}
 
 /** A server that stayed up this long has recovered: the next crash starts the back-off anew (case C-033). */
 const STABLE_MS = 30_000;

@@ -5,6 +5,7 @@ import { notification, type RpcId, request } from '../../../src/protocol/json-rp
 import { createHttpTransport } from '../../../src/upstream/http.ts';
 import {
   answerTo,
+  createLogCatcher,
   httpUpstream,
   json,
   NO_CREDENTIAL,
@@ -62,6 +63,30 @@ describe('redirects', () => {
       expect(peer.seen[1]?.body).toBe(peer.seen[0]?.body);
     },
   );
+
+  it('are told of once, and what is sent again with another token has not moved', async () => {
+    const renewing = {
+      ...NO_CREDENTIAL,
+      headers: () => ({ authorization: 'Bearer t' }),
+      refused: () => true,
+    };
+    const { log, lines } = createLogCatcher();
+    const movedAfter = async (first: number, headers: Record<string, string>) => {
+      const peer = await startHttpPeer((seen, response) =>
+        peer.seen.length === 1 ? response.writeHead(first, headers).end() : json(response, answerTo(seen)),
+      );
+      const { transport, sink } = await opened(
+        createHttpTransport({ upstream: httpUpstream(peer.url), credential: renewing, log }),
+      );
+      for (const id of [1, 2]) {
+        await transport.send(request(id, 'x'));
+        await sink.result(id);
+      }
+      return lines().filter((line) => line.includes('has moved')).length;
+    };
+    expect(await movedAfter(401, {})).toBe(0);
+    expect(await movedAfter(307, { location: '/mcp/' })).toBe(1);
+  });
 
   it('C-043: a redirect to something that is not MCP is not remembered', async () => {
     const peer = await startHttpPeer((seen, response) => {
