@@ -19,6 +19,8 @@ const REGIONS: Readonly<Record<string, Readonly<Record<string, Region>>>> = {
   result: { content: 'texts', contents: 'texts', messages: 'texts', structuredContent: 'all' },
 };
 type Region = 'texts' | 'all';
+/** Members of a result that make it a list: all of it is read, so it is parsed whole. */
+const LISTS: ReadonlySet<string> = new Set(['tools', 'prompts', 'resources', 'resourceTemplates']);
 /** Members of content and of resources (spec: server/tools, server/resources, server/prompts). */
 const TEXTS: ReadonlySet<string> = new Set(['text', 'data', 'blob']);
 
@@ -69,7 +71,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The long strings that may stay bytes; none where this is no JSON, or too deep to be looked at here. */
+/** The long strings that may stay bytes; none where this is no JSON, a list, or too deep to be looked at here. */
 function longStrings(bytes: Pieces): readonly LongString[] {
   const look = new Look(bytes);
   let start = 0;
@@ -136,7 +138,7 @@ class Look {
     return end;
   }
 
-  /** Anything but a string. False: deeper than is looked at here. */
+  /** Anything but a string. False: deeper than is looked at here, or a list. */
   #sign(sign: number | undefined): boolean {
     const isObject = this.#isObject;
     switch (sign) {
@@ -144,8 +146,11 @@ class Look {
       case OPEN_BRACKET:
         if (isObject.length === 1) {
           this.#outermost = this.#memberOf(REGIONS);
-        } else if (isObject.length === 2) {
-          this.#region = this.#outermost === undefined ? undefined : this.#memberOf(this.#outermost);
+        } else if (isObject.length === 2 && this.#outermost !== undefined) {
+          this.#region = this.#memberOf(this.#outermost);
+          if (sign === OPEN_BRACKET && this.#outermost === REGIONS['result'] && LISTS.has(this.#key())) {
+            return false;
+          }
         }
         this.#namesNext = sign === OPEN_BRACE;
         return isObject.push(this.#namesNext) <= DEEPEST;

@@ -1,5 +1,6 @@
 import type { Item } from '../protocol/model.ts';
 import type { VettingFinding } from './finding.ts';
+import type { KnownBands } from './likeness.ts';
 import type { Surroundings } from './manner.ts';
 
 /** Which servers have a tool of a name, in lower case. */
@@ -14,6 +15,7 @@ export interface Around extends Surroundings {
 
 /** What was found about single items by one run, for the next one: most of them say the same then. */
 export class Judged {
+  readonly bands: KnownBands = new WeakMap();
   readonly #found = new WeakMap<Item, ItemFindings>();
   #owners: Owners = new Map();
   #around: ReadonlyMap<string, { readonly around: Around; readonly since: number }> = new Map();

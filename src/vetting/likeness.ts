@@ -2,12 +2,30 @@ import type { Item } from '../protocol/model.ts';
 import { finding, type Offered, several, type VettingFinding } from './finding.ts';
 import { sentencesOf } from './phrases.ts';
 
-interface Described {
+/** What one description is found again by. */
+type Bands = readonly number[];
+
+class Described {
   readonly upstream: string;
   readonly name: string;
-  readonly words: readonly string[];
-  readonly shingles: ReadonlySet<number>;
+  readonly description: string;
+  #shingles: ReadonlySet<number> | undefined;
+
+  constructor(upstream: string, name: string, description: string) {
+    this.upstream = upstream;
+    this.name = name;
+    this.description = description;
+  }
+
+  /** Few are compared, so few are cut into runs of words again. */
+  get shingles(): ReadonlySet<number> {
+    this.#shingles ??= shinglesOf(this.description);
+    return this.#shingles;
+  }
 }
+
+/** What descriptions are found again by, from one run to the next: most tools say the same then. */
+export type KnownBands = WeakMap<Item, Bands>;
 
 /** Share of three-word runs that two descriptions have in common, from which on they are nearly equal. */
 const NEARLY = 0.8;
@@ -25,8 +43,11 @@ const MANY = 4;
  * Tools of different servers that describe themselves alike: a collision that namespaces do not solve. Candidates share a
  * band of minimum hashes, so the time grows with the number of tools and not with its square. In pieces of one tool.
  */
-export function* likening(offers: readonly Offered[]): Generator<undefined, readonly VettingFinding[]> {
-  const pairs = yield* alikeIn(offers);
+export function* likening(
+  offers: readonly Offered[],
+  known: KnownBands,
+): Generator<undefined, readonly VettingFinding[]> {
+  const pairs = yield* alikeIn(offers, known);
   const byServers = new Map<string, (readonly [Described, Described])[]>();
   for (const pair of pairs) {
     const servers = JSON.stringify(pair.map(({ upstream }) => upstream));
@@ -39,36 +60,32 @@ export function* likening(offers: readonly Offered[]): Generator<undefined, read
   );
 }
 
-function describedBy(upstream: string, tool: Item): Described | undefined {
-  const { description } = tool;
-  const words =
-    typeof description === 'string' ? sentencesOf(description).filter((word) => word !== '.') : [];
-  return words.length < FEWEST_WORDS
-    ? undefined
-    : { upstream, name: String(tool['name']), words, shingles: shinglesOf(words) };
-}
-
 /** Each tool with the first one before it, of another server, that is described alike. */
 function* alikeIn(
   offers: readonly Offered[],
+  known: KnownBands,
 ): Generator<undefined, readonly (readonly [Described, Described])[]> {
-  const buckets = new Map<string, Described[]>();
+  const buckets = new Map<number, Described[]>();
   const pairs: (readonly [Described, Described])[] = [];
   for (const { upstream, lists } of offers) {
     for (const item of lists.tools ?? []) {
       yield;
-      const tool = describedBy(upstream, item);
-      const match = tool && matchOf(tool, buckets);
-      pairs.push(...(tool === undefined || match === undefined ? [] : [[match, tool] as const]));
+      const bands = known.get(item) ?? bandsOf(item['description']);
+      known.set(item, bands);
+      if (bands.length > 0) {
+        const tool = new Described(upstream, String(item['name']), String(item['description']));
+        const match = matchOf(tool, bands, buckets);
+        pairs.push(...(match === undefined ? [] : [[match, tool] as const]));
+      }
     }
   }
   return pairs;
 }
 
 /** The first of another server in one of its buckets; it is put into them. */
-function matchOf(tool: Described, buckets: Map<string, Described[]>): Described | undefined {
+function matchOf(tool: Described, bands: Bands, buckets: Map<number, Described[]>): Described | undefined {
   let match: Described | undefined;
-  for (const band of bandsOf(tool)) {
+  for (const band of bands) {
     const bucket = buckets.get(band) ?? [];
     match ??= bucket.find((other) => other.upstream !== tool.upstream && isAlike(tool, other));
     // One of each server is enough to find the next one by, and a crowd of one server must not keep others out.
@@ -81,12 +98,13 @@ function matchOf(tool: Described, buckets: Map<string, Described[]>): Described 
 }
 
 function isAlike(one: Described, other: Described): boolean {
-  const [small, large] = one.shingles.size < other.shingles.size ? [one, other] : [other, one];
+  const [small, large] =
+    one.shingles.size < other.shingles.size ? [one.shingles, other.shingles] : [other.shingles, one.shingles];
   let common = 0;
-  for (const shingle of small.shingles) {
-    common += large.shingles.has(shingle) ? 1 : 0;
+  for (const shingle of small) {
+    common += large.has(shingle) ? 1 : 0;
   }
-  return common / (small.shingles.size + large.shingles.size - common) >= NEARLY;
+  return common / (small.size + large.size - common) >= NEARLY;
 }
 
 function onePair([earlier, later]: readonly [Described, Described]): VettingFinding {
@@ -114,11 +132,22 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-function shinglesOf(words: readonly string[]): ReadonlySet<number> {
-  return new Set(words.slice(2).map((word, at) => hashOf(`${words[at]} ${words[at + 1]} ${word}`)));
+/** Hashes of the runs of three words; none where the text says too little. */
+function shinglesOf(description: string): ReadonlySet<number> {
+  const words = sentencesOf(description).filter((word) => word !== '.');
+  return new Set(
+    words.length < FEWEST_WORDS
+      ? []
+      : words.slice(2).map((word, at) => hashOf(`${words[at]} ${words[at + 1]} ${word}`)),
+  );
 }
 
-function bandsOf({ shingles }: Described): readonly string[] {
+/** None where there is no text that says enough. */
+function bandsOf(description: unknown): Bands {
+  const shingles = typeof description === 'string' ? shinglesOf(description) : NO_SHINGLES;
+  if (shingles.size === 0) {
+    return NO_BANDS;
+  }
   const minima = new Uint32Array(BANDS * ROWS).fill(0xffffffff);
   for (const shingle of shingles) {
     for (let row = 0; row < minima.length; row += 1) {
@@ -128,8 +157,11 @@ function bandsOf({ shingles }: Described): readonly string[] {
       minima[row] = Math.min(minima[row] ?? 0, rank);
     }
   }
-  return Array.from(
-    { length: BANDS },
-    (_, band) => `${band} ${minima.slice(band * ROWS, (band + 1) * ROWS).join(' ')}`,
+  // Two bands with one number are only compared in vain.
+  return Array.from({ length: BANDS }, (_, band) =>
+    hashOf(`${band} ${minima.slice(band * ROWS, (band + 1) * ROWS).join(' ')}`),
   );
 }
+
+const NO_SHINGLES: ReadonlySet<number> = new Set();
+const NO_BANDS: Bands = [];

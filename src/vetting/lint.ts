@@ -37,7 +37,7 @@ export function* linting(
   for (const [at, offered] of offers.entries()) {
     found.push(yield* lintingOne(offered, around[at], judged));
   }
-  const alike = yield* likening(offers);
+  const alike = yield* likening(offers, judged.bands);
   return offers.flatMap(({ upstream }, at) => [
     ...(found[at] ?? []),
     ...alike.filter((each) => each.upstream === upstream),

@@ -121,6 +121,7 @@ describe('what is odd, in pieces', () => {
     const expected = (name: string) => once.get(`vetting/${name}`) ?? 0;
     expect(count('schema-rules.ts:schemaFindings')).toBe(expected('schema-rules.ts:schemaFindings'));
     expect(count('descriptions.ts:oneDescription')).toBe(expected('descriptions.ts:oneDescription'));
+    expect(count('likeness.ts:bandsOf')).toBe(expected('likeness.ts:bandsOf'));
     // 101 texts: of the one that is new, and of the other server.
     expect(count('manner.ts:ordersAbout')).toBe(101 * expected('manner.ts:ordersAbout'));
   });
