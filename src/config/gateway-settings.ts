@@ -208,6 +208,13 @@ export const limits = section(
       ),
       restart: true,
     },
+    connections: whole({
+      minimum: 1,
+      default: 10_000,
+      restart: true,
+      description:
+        'Most connections of clients that are open at once; further ones are closed as soon as they come. Keep it below the number of files that the process may open, so that there are some left for servers.',
+    }),
     cacheBytes: size(
       '64MiB',
       'Most bytes of lists that belong to single users, and of resources that may be served again. What was used longest ago goes first, and is asked for again when it is needed.',

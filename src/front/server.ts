@@ -12,6 +12,7 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { sentValues } from '../protocol/headers.ts';
 import { apiRoutes } from './api-route.ts';
+import { boundConnections } from './connections.ts';
 import { Direct } from './direct.ts';
 import { eventsRoute } from './events-route.ts';
 import type { FrontOptions } from './front.ts';
@@ -85,6 +86,7 @@ export function createFront(front: FrontOptions): Front {
     clientErrorHandler: malformedHttp(front),
     frameworkErrors: (thrown, _request, reply) => undecodablePath(thrown, reply),
   });
+  boundConnections(server.server, settings.limits.connections, log, () => front.metrics?.traffic.drop());
   const guard = new Guard(settings.listen);
   decorate(server, front);
   server.removeAllContentTypeParsers();
@@ -101,14 +103,7 @@ export function createFront(front: FrontOptions): Front {
   });
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => failed(thrown, reply));
   server.setNotFoundHandler((_request, reply) => refuse(reply, new GatewayError('ENDPOINT_UNKNOWN')));
-  mcpRoutes(server, front);
-  sse2024Routes(server, front);
-  metadataRoutes(server, front);
-  opsRoutes(server, front);
-  metricsRoute(server, front);
-  apiRoutes(server, front);
-  eventsRoute(server, front);
-  uiRoutes(server, front);
+  routes(server, front);
   const direct = new Direct({ ...POSTED, front, server, nextId, passes: guarded, failed });
   const closing = besideFramework(server, direct);
   return {
@@ -130,6 +125,17 @@ export function createFront(front: FrontOptions): Front {
     },
     cut: () => server.server.closeAllConnections(),
   };
+}
+
+function routes(server: FastifyInstance, front: FrontOptions): void {
+  mcpRoutes(server, front);
+  sse2024Routes(server, front);
+  metadataRoutes(server, front);
+  opsRoutes(server, front);
+  metricsRoute(server, front);
+  apiRoutes(server, front);
+  eventsRoute(server, front);
+  uiRoutes(server, front);
 }
 
 /**

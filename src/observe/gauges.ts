@@ -57,6 +57,7 @@ export function gaugeReadings(look: () => GaugeSources): Readings {
     patchbay_listeners: () => [[now().listeners]],
     patchbay_cache_bytes: () => [[now().cacheBytes]],
     patchbay_client_connections: () => [[now().traffic.connections]],
+    patchbay_client_connections_dropped_total: () => [[now().traffic.dropped]],
     patchbay_client_bytes_total: () => valuesOf(now().traffic.bytes),
     patchbay_state_up: () => [[now().readiness.state.status === 'ok' ? 1 : 0]],
     patchbay_state_messages_refused_total: () => valuesOf(now().readiness.state.refused),

@@ -92,6 +92,9 @@ const ROWS = {
     'direction',
   ),
   patchbay_client_connections: gauge('TCP connections of clients.'),
+  patchbay_client_connections_dropped_total: counter(
+    'TCP connections of clients that were closed at once because there were limits.connections of them.',
+  ),
   patchbay_sessions: gauge('Sessions of legacy clients with something open.'),
   patchbay_streams: gauge('Long-lived streams to clients.'),
   patchbay_listeners: gauge('Clients that listen for changes of lists.'),

@@ -10,6 +10,7 @@ export class Traffic {
   readonly #open = new Set<Connection>();
   #received = 0;
   #sent = 0;
+  #dropped = 0;
 
   add(connection: Connection): void {
     this.#open.add(connection);
@@ -18,6 +19,15 @@ export class Traffic {
       this.#received += connection.bytesRead;
       this.#sent += connection.bytesWritten;
     });
+  }
+
+  /** One was closed because there were too many. */
+  drop(): void {
+    this.#dropped += 1;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
   }
 
   get connections(): number {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
+import { excerpt, type Ration } from '../base/ration.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { CHANGES, type Change } from '../protocol/model.ts';
-import { excerpt, type Ration } from './ration.ts';
 
 /**
  * `owner` is whose own connection it is about: a grant, or the key of a principal where everybody signs in alike and each

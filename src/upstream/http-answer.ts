@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../base/error-table.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
+import { excerpt } from '../base/ration.ts';
 import { type HeaderMap, headerOf } from '../protocol/headers.ts';
 import { classify, type RpcFailure, type RpcId } from '../protocol/json-rpc.ts';
 import { readJson } from '../protocol/json-text.ts';
-import { excerpt } from './ration.ts';
 
 /** What the status and content type of an answer to a POST announce. Pure judgement; reading the body is done elsewhere. */
 export type Announced =

@@ -3,11 +3,11 @@ import { isObject } from '../base/json.ts';
 import { KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
 import { type Bytes, inPieces, Pieces } from '../base/pieces.ts';
+import { createRation, excerpt } from '../base/ration.ts';
 import { readJsonBytes } from '../protocol/json-bytes.ts';
 import { classify, type RpcId, type RpcMessage } from '../protocol/json-rpc.ts';
 import { readJson } from '../protocol/json-text.ts';
 import { peekResponseId } from './peek-id.ts';
-import { createRation, excerpt } from './ration.ts';
 import type { TransportSink } from './transport.ts';
 
 export interface InboxOptions {

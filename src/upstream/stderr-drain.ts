@@ -1,6 +1,6 @@
 import { createLineReader, KEPT } from '../base/line-reader.ts';
 import type { Log } from '../base/log.ts';
-import { createRation, excerpt } from './ration.ts';
+import { createRation, excerpt } from '../base/ration.ts';
 
 export interface StderrDrain {
   push(chunk: Buffer): void;

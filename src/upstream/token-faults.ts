@@ -1,8 +1,8 @@
 import { GatewayError } from '../base/errors.ts';
+import { excerpt } from '../base/ration.ts';
 import { headerOf } from '../protocol/headers.ts';
 import { codeOf } from './foreign-errors.ts';
 import { retryAfter } from './http-answer.ts';
-import { excerpt } from './ration.ts';
 
 /** What a refusal of an authorization server means. Pure judgement. */
 

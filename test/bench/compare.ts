@@ -67,7 +67,7 @@ function progressOf(round: number, name: string, target: string, measured: Measu
 /** A run of the group `features` is a section of its own, and no level. */
 function write({ targets, rounds, duration }: Options, ratios: Ratios, text: string): void {
   const isFeatures = targets.join() === GROUPS['features']?.join();
-  const about = `medians of ${rounds} rounds of ${duration} s`;
+  const about = rounds === 1 ? `one round of ${duration} s` : `medians of ${rounds} rounds of ${duration} s`;
   writeSection(isFeatures ? 'features' : 'compare', about, text);
   if (isFeatures) {
     return;

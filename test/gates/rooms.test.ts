@@ -16,7 +16,7 @@ const PLANTED = [
   ['src/protocol/model.ts', './era-codec.ts', 'no-cycles'],
   ['src/relay/hello.ts', 'fastify', 'fastify-stays-in-front'],
   ['src/front/guard.ts', 'undici', 'undici-and-processes-stay-in-upstream'],
-  ['src/catalog/flight.ts', '../upstream/ration.ts', 'catalog-knows-its-sisters-as-types'],
+  ['src/catalog/flight.ts', '../upstream/peek-id.ts', 'catalog-knows-its-sisters-as-types'],
   ['src/relay/list.ts', '../config/settings.ts', 'settings-as-types-only'],
   ['src/front/streams.ts', '../relay/relay.ts', 'front-gets-handles-injected'],
 ] as const;

@@ -78,6 +78,7 @@ export async function crowd(options: CrowdOptions): Promise<Crowded> {
       {
         sessions: { max: sessions + 1 },
         streams: { max: listens + streams + 1 },
+        limits: { connections: listens + streams + 2 * AT_ONCE },
         upstreams: { big: upstream.config },
         ...rulesFor(users),
       },

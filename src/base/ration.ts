@@ -1,4 +1,4 @@
-import { cut } from '../base/log.ts';
+import { cut } from './log.ts';
 /** At most `perMinute` grants in any fixed minute. What a noisy peer sends must not become as many lines of our log. */
 export interface Ration {
   /**

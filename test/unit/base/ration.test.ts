@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRation, excerpt } from '../../../src/upstream/ration.ts';
+import { createRation, excerpt } from '../../../src/base/ration.ts';
 
 it('grants so many a minute, and tells how many it withheld', () => {
   let now = 5;
