@@ -1,3 +1,4 @@
+import { readSigningKey } from '../base/signing-key.ts';
 import type { Path } from './problems.ts';
 import type { HttpUpstream, Settings, UpstreamSettings } from './settings.ts';
 
@@ -48,6 +49,21 @@ export function checkAccess(settings: Settings, report: Report): void {
   }
 }
 
+const OF_TOKENS = [
+  'clientSecret',
+  'clientKey',
+  'clientKeyId',
+  'tokenUrl',
+  'issuer',
+  'scope',
+  'resource',
+] as const satisfies readonly CredentialKey[];
+/** Of these there has to be one. */
+const EITHER = [
+  ['clientSecret', 'clientKey'],
+  ['issuer', 'tokenUrl'],
+] as const satisfies readonly (readonly CredentialKey[])[];
+
 /** What each kind of credentials needs, and what else it can use. */
 const KEYS: Readonly<
   Record<
@@ -57,14 +73,8 @@ const KEYS: Readonly<
 > = {
   none: { needs: [], may: [] },
   bearer: { needs: ['token'], may: [] },
-  clientCredentials: {
-    needs: ['clientId', 'clientSecret'],
-    may: ['tokenUrl', 'issuer', 'scope', 'resource'],
-  },
-  tokenExchange: {
-    needs: ['clientId', 'clientSecret'],
-    may: ['tokenUrl', 'issuer', 'scope', 'resource', 'audience'],
-  },
+  clientCredentials: { needs: ['clientId'], may: OF_TOKENS },
+  tokenExchange: { needs: ['clientId'], may: [...OF_TOKENS, 'audience'] },
   userHeader: { needs: ['name'], may: ['value'] },
 };
 
@@ -90,10 +100,13 @@ export function checkCredentials(
       report([...path, key], `"type: ${type}" does not use this`);
     }
   }
-  const [issuer, tokenUrl] = [given.issuer !== undefined, given.tokenUrl !== undefined];
-  if (may.includes('issuer') && issuer === tokenUrl && (issuer || upstream.enabled)) {
-    report(path, `"type: ${type}" needs either "issuer" or "tokenUrl"`);
+  for (const [one, other] of EITHER) {
+    const [first, second] = [given[one] !== undefined, given[other] !== undefined];
+    if (may.includes(one) && first === second && (first || upstream.enabled)) {
+      report(path, `"type: ${type}" needs either "${one}" or "${other}"`);
+    }
   }
+  checkClientKey(given, path, report);
   if (type === 'tokenExchange' && mode !== 'jwt') {
     report([...path, 'type'], 'needs "auth.mode: jwt": only then a user comes with a token to exchange');
   }
@@ -112,6 +125,16 @@ export function checkCredentials(
   const taken = type === 'userHeader' ? (given.name ?? '').toLowerCase() : 'authorization';
   if (type !== 'none' && Object.keys(upstream.headers).some((name) => name.toLowerCase() === taken)) {
     report(['upstreams', upstream.id, 'headers'], `"${taken}" is what "credentials" sends: give only one`);
+  }
+}
+
+function checkClientKey({ clientKey, clientKeyId }: Partial<Credentials>, path: Path, report: Report): void {
+  const key = clientKey === undefined ? undefined : readSigningKey(clientKey);
+  if (key !== undefined && 'fault' in key) {
+    report([...path, 'clientKey'], key.fault);
+  }
+  if (clientKeyId !== undefined && clientKey === undefined) {
+    report([...path, 'clientKeyId'], 'is the name of a "clientKey", and there is none');
   }
 }
 

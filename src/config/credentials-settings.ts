@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { HTTP_URL, NOT_EMPTY, oneOf, section, text } from './declare.ts';
+import { HTTP_URL, NOT_EMPTY, oneOf, SOME_HEADER_VALUE, section, text } from './declare.ts';
 
 /** What the gateway signs in with at an upstream. */
 
@@ -17,7 +17,7 @@ export const credentials = section(
       description:
         '`bearer`: `token`. `clientCredentials`: a token of the gateway itself (OAuth 2.1). `tokenExchange`: a token for the calling user, in exchange for the one the user came with (RFC 8693; needs `auth.mode: jwt`). `userHeader`: a header that names the calling user.',
     }),
-    token: Type.Optional(text({ ...NOT_EMPTY, description: 'For `bearer`.' })),
+    token: Type.Optional(text({ ...SOME_HEADER_VALUE, description: 'For `bearer`.' })),
     tokenUrl: Type.Optional(
       text({ ...HTTP_URL, description: 'Token endpoint of the authorization server; or give `issuer`.' }),
     ),
@@ -29,6 +29,19 @@ export const credentials = section(
     ),
     clientId: Type.Optional(text({ ...NOT_EMPTY, description: 'Client id of the gateway there.' })),
     clientSecret: Type.Optional(text({ ...NOT_EMPTY, description: 'Client secret of the gateway there.' })),
+    clientKey: Type.Optional(
+      text({
+        ...NOT_EMPTY,
+        description:
+          'In place of `clientSecret`: a private key of the gateway (PEM or JWK; RSA, EC or Ed25519), best from a file. The gateway signs in with assertions that are signed with it (RFC 7523, `private_key_jwt`).',
+      }),
+    ),
+    clientKeyId: Type.Optional(
+      text({
+        ...NOT_EMPTY,
+        description: 'What `clientKey` is called there (`kid`). Default: what a JWK calls itself.',
+      }),
+    ),
     scope: Type.Optional(text({ ...NOT_EMPTY, description: 'Scopes to ask for, with blanks between.' })),
     resource: Type.Optional(
       text({
@@ -48,7 +61,7 @@ export const credentials = section(
     ),
     value: Type.Optional(
       text({
-        ...NOT_EMPTY,
+        ...SOME_HEADER_VALUE,
         perUser: true,
         description: [
           'For `userHeader`: its value, with',

@@ -1,4 +1,5 @@
 import { unescape as decoded } from 'node:querystring';
+import { secretsOfKey } from '../base/signing-key.ts';
 import type { Settings } from './settings.ts';
 
 type Upstreams = Pick<Settings, 'upstreams'>['upstreams'];
@@ -103,7 +104,8 @@ function addressOf({ url }: Http): URL | undefined {
 }
 
 function ownCredentials({ credentials }: Http): readonly string[] {
-  return [credentials.token, credentials.clientSecret].filter((value) => value !== undefined);
+  const { token, clientSecret, clientKey = '' } = credentials;
+  return [token, clientSecret, ...secretsOfKey(clientKey)].filter((value) => value !== undefined);
 }
 
 /** `Bearer x` as a whole says as little as `Bearer`; x is what counts. */

@@ -1,8 +1,10 @@
 import * as oauth from 'oauth4webapi';
 import type { Principal } from '../access/principal.ts';
 import { GatewayError } from '../base/errors.ts';
+import { readSigningKey, type SigningKey } from '../base/signing-key.ts';
 import { after, backoff } from '../base/time.ts';
 import type { HttpUpstream } from '../config/settings.ts';
+import { signedBy } from './client-assertion.ts';
 import { judgeTokenRefusal, type TokenFault, tokenFault } from './token-faults.ts';
 import { createTokenHttp, type TokenHttp } from './token-http.ts';
 
@@ -12,6 +14,7 @@ export interface IssuedToken {
   readonly lifetimeMs: number | undefined;
 }
 
+const BASIC = 'client_secret_basic';
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 /** Forms in which an exchanged token can be sent as a bearer token (RFC 8693, 3). */
@@ -37,14 +40,16 @@ export class AuthorizationServer {
   readonly #upstream: HttpUpstream;
   readonly #http: TokenHttp;
   readonly #insecure: boolean;
+  readonly #key: SigningKey | undefined;
   #metadata: Promise<oauth.AuthorizationServer> | undefined;
   #forget = () => {};
   #rest: { readonly error: GatewayError; readonly until: number; readonly failures: number } | undefined;
 
   constructor(upstream: HttpUpstream) {
-    const { issuer, tokenUrl = '' } = upstream.credentials;
+    const { issuer, tokenUrl = '', clientKey } = upstream.credentials;
     this.#upstream = upstream;
     this.#http = createTokenHttp({ upstream: upstream.id, timeoutMs: upstream.timeouts.connect });
+    this.#key = clientKey === undefined ? undefined : signingKey(clientKey);
     this.#insecure = new URL(issuer ?? tokenUrl).protocol === 'http:';
   }
 
@@ -115,7 +120,7 @@ export class AuthorizationServer {
       parameters.set('requested_token_type', ACCESS_TOKEN);
     }
     const client = { client_id: credentials.clientId ?? '' };
-    const signIn = signInAt(server, credentials.clientSecret ?? '', id);
+    const signIn = this.#signInAt(server);
     const grant = subject === undefined ? 'client_credentials' : EXCHANGE;
     const response = await oauth.genericTokenEndpointRequest(server, client, signIn, grant, parameters, {
       ...this.#options,
@@ -131,6 +136,26 @@ export class AuthorizationServer {
     }
     const issued = await oauth.processGenericTokenEndpointResponse(server, client, response);
     return this.#checked(issued, subject);
+  }
+
+  /** Throws UPSTREAM_TOKEN where the server takes nothing that the gateway has. */
+  #signInAt(server: oauth.AuthorizationServer): oauth.ClientAuth {
+    const { clientSecret = '', clientKeyId } = this.#upstream.credentials;
+    const {
+      token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: takes,
+    } = server;
+    const signIn =
+      this.#key === undefined ? withSecret(clientSecret, methods) : withKey(this.#key, clientKeyId, server);
+    if (signIn === undefined) {
+      const has = this.#key === undefined ? 'client secret' : 'assertion that this gateway can sign';
+      throw new GatewayError('UPSTREAM_TOKEN', {
+        upstream: this.#upstream.id,
+        detail: `Its authorization server takes no ${has}.`,
+        logged: `it takes ${[...(methods ?? []), ...(takes ?? [])].join(', ').slice(0, 200)}`,
+      });
+    }
+    return signIn;
   }
 
   #checked(issued: oauth.TokenEndpointResponse, subject: string | undefined): IssuedToken {
@@ -181,19 +206,24 @@ export class AuthorizationServer {
 }
 
 /** The method of the metadata that we have, `client_secret_basic` first: it is the default (RFC 8414, 2). */
-function signInAt(server: oauth.AuthorizationServer, secret: string, upstream: string): oauth.ClientAuth {
-  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-  if (methods.includes('client_secret_basic')) {
+function withSecret(secret: string, methods: readonly string[] = [BASIC]): oauth.ClientAuth | undefined {
+  if (methods.includes(BASIC)) {
     return basic(secret);
   }
-  if (methods.includes('client_secret_post')) {
-    return oauth.ClientSecretPost(secret);
-  }
-  throw new GatewayError('UPSTREAM_TOKEN', {
-    upstream,
-    detail: 'Its authorization server takes no client secret.',
-    logged: `it takes ${methods.join(', ').slice(0, 200)}`,
-  });
+  return methods.includes('client_secret_post') ? oauth.ClientSecretPost(secret) : undefined;
+}
+
+/** Where the metadata is silent about methods, somebody has registered the key there all the same. */
+function withKey(
+  signing: SigningKey,
+  id: string | undefined,
+  server: oauth.AuthorizationServer,
+): oauth.ClientAuth | undefined {
+  const {
+    token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: takes,
+  } = server;
+  return methods?.includes('private_key_jwt') === false ? undefined : signedBy(signing, id, takes);
 }
 
 /**
@@ -215,4 +245,13 @@ function subjectOf(user: Principal, upstream: string): string {
     throw new GatewayError('UPSTREAM_AUTH', { upstream, detail });
   }
   return subject;
+}
+
+/** What is none was refused when the configuration was read. */
+function signingKey(text: string): SigningKey {
+  const read = readSigningKey(text);
+  if ('fault' in read) {
+    throw new GatewayError('INTERNAL', { logged: `clientKey ${read.fault}` });
+  }
+  return read;
 }

@@ -77,11 +77,27 @@ async function drive(endpoint: string): Promise<void> {
   await deed(open);
 }
 
+/** What an operator would configure who was given these credentials: the server names its authorization server. */
+async function credentials(): Promise<object> {
+  const { client_id: clientId, client_secret: clientSecret, private_key_pem: clientKey } = context;
+  if (clientId === undefined) {
+    return {};
+  }
+  const metadata = await fetch(new URL(`/.well-known/oauth-protected-resource${new URL(url).pathname}`, url));
+  const { authorization_servers: servers = [] } = (await metadata.json()) as {
+    readonly authorization_servers?: readonly string[];
+  };
+  const held = clientKey === undefined ? { clientSecret } : { clientKey };
+  return { credentials: { type: 'clientCredentials', issuer: servers[0], clientId, ...held } };
+}
+
 if (way === 'direct') {
   await drive(url);
 } else {
   await using gateway = await startGateway({
-    upstreams: { reference: { url, namespace: '', isolation: 'session', instructions: false } },
+    upstreams: {
+      reference: { url, namespace: '', isolation: 'session', instructions: false, ...(await credentials()) },
+    },
   });
   await gateway.gateway.settled();
   await drive(gateway.url);

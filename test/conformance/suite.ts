@@ -63,9 +63,13 @@ export async function clientScenarios(version: string): Promise<readonly string[
   return names.filter((name) => !name.startsWith('auth/'));
 }
 
-/** One client scenario: the suite starts the server and then `command` with the server's URL as its last argument. */
-export function runClient(command: string, scenario: string, version: string): Promise<Report> {
-  return run(['client', '--command', command, '--scenario', scenario, '--spec-version', version]);
+/**
+ * One client scenario: the suite starts the server and then `command` with the server's URL as its last argument. Scenarios
+ * of an extension belong to no version.
+ */
+export function runClient(command: string, scenario: string, version?: string): Promise<Report> {
+  const of = version === undefined ? [] : ['--spec-version', version];
+  return run(['client', '--command', command, '--scenario', scenario, ...of]);
 }
 
 async function run(args: readonly string[]): Promise<Report> {

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references of the configuration look like that
+import { generateKeyPairSync } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
@@ -36,13 +37,15 @@ function examples(): readonly (readonly [string, string])[] {
 
 /** Something for every variable, that also passes for a sealing key. */
 const VALUE = `${'A'.repeat(43)}=`;
+/** What a file of this name would hold. */
+const KEY = String(generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }));
 
 function load(text: string) {
   const names = [...text.matchAll(/\$\{env:(\w+)\}/g)].map(([, name = '']) => [name, VALUE]);
   return parseSettings(text, {
     file: '/etc/gateway.yaml',
     env: Object.fromEntries(names),
-    readFile: () => VALUE,
+    readFile: (path) => (path.endsWith('.pem') ? KEY : VALUE),
   });
 }
 

@@ -184,6 +184,36 @@ describe('credentials', () => {
     ],
     [
       '',
+      'type: clientCredentials, clientId: c, issuer: "https://i"',
+      '',
+      'credentials: "type: clientCredentials" needs either "clientSecret" or "clientKey"',
+    ],
+    [
+      '',
+      'type: clientCredentials, clientId: c, clientSecret: s, clientKey: k, issuer: "https://i"',
+      '',
+      'credentials: "type: clientCredentials" needs either "clientSecret" or "clientKey"',
+    ],
+    [
+      '',
+      'type: clientCredentials, clientId: c, clientKey: k, issuer: "https://i"',
+      '',
+      'credentials.clientKey: is no private key, neither in PEM (PKCS #8, PKCS #1, SEC 1) nor as a JWK',
+    ],
+    [
+      '',
+      'type: clientCredentials, clientId: c, clientSecret: s, clientKeyId: k, issuer: "https://i"',
+      '',
+      'credentials.clientKeyId: is the name of a "clientKey", and there is none',
+    ],
+    [
+      '',
+      'type: bearer, token: x, clientKey: k',
+      '',
+      'credentials.clientKey: "type: bearer" does not use this',
+    ],
+    [
+      '',
       EXCHANGE,
       '',
       'credentials.type: needs "auth.mode: jwt": only then a user comes with a token to exchange',
