@@ -274,10 +274,13 @@ function visibleChanges(store: Store<Caller>, where: Place, swap: Swap): readonl
     : changesSeen(where.entrance.selection, listedSightOf(where), swap);
 }
 
+/** However soon a list says that it is out of date, nobody may be asking for it: ms. */
+const LEAST_POLL = 1_000;
+
 /** A list whose changes are announced is read when told; any other by its ttl (design, Catalog and cache). */
 function pollEvery(fleet: Fleet, id: string, kind: Kind, ttlMs: number | undefined): number | undefined {
   if (notifies(fleet.capabilities(id) ?? {}, kind)) {
     return undefined;
   }
-  return ttlMs !== undefined && ttlMs > 0 ? ttlMs : fleet.settings(id).cache.ttl;
+  return Math.max(LEAST_POLL, ttlMs !== undefined && ttlMs > 0 ? ttlMs : fleet.settings(id).cache.ttl);
 }

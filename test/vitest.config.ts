@@ -3,30 +3,40 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take longest by far, most of it in other programs. */
+/** Files that take longest by far, most of it in other programs, longest first. */
 const LONGEST = [
-  'conformance/conformance',
+  'faults/storm',
   'e2e/docker',
-  'ui/page',
   'e2e/stdio-front',
-  'soak/soak',
+  'conformance/conformance',
   'cluster/cluster',
   'e2e/sdk-parity',
-  'faults/storm',
+  'ui/page',
+  'e2e/cases-processes',
   'hostile/stdio',
   'hostile/clients',
   'hostile/http',
   'e2e/matrix',
+  'e2e/tasks',
+  'e2e/changes',
   'e2e/readme',
+  'soak/soak',
+  'unit/upstream/own-connections',
+  'e2e/ids',
+  'clients/restart',
+  'clients/replay',
+  'isolation/crowd',
+  'scale/crowd',
 ];
 
 /** A file that starts last leaves a core idle, and a fresh clone has no times of an earlier run to go by. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      LONGEST.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return at < 0 ? LONGEST.length : at;
+    };
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }
 
@@ -46,8 +56,13 @@ export default defineConfig({
     // Node imports the sources as they are, as it does in production: nothing has to be transformed for each worker.
     experimental: { viteModuleRunner: false },
     sequence: { sequencer: LongestFirst },
-    // Programs that tests start find their code compiled, `kit/compile-cache.ts`.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'patchbay-compile-cache') },
+    env: {
+      // Programs that tests start find their code compiled, `kit/compile-cache.ts`.
+      NODE_COMPILE_CACHE: join(tmpdir(), 'patchbay-compile-cache'),
+      // A worker starts hundreds of them. Linux copies a page of its memory when it is written to next, and large pages are
+      // few (glibc).
+      GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
+    },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Patience of `expect.poll`: how long something may take on a loaded machine, not how long it should.

@@ -75,9 +75,16 @@ async function verify(
   });
   return {
     principal,
-    audience: typeof aud === 'string' ? [aud] : (aud ?? []),
+    audience: textsIn(aud),
     until: Math.min(now + REMEMBER_MS, exp * 1_000),
   };
+}
+
+/** A text, or the texts of a list; an issuer may write anything else, and means nobody by it (RFC 7519, 4.1.3). */
+function textsIn(aud: unknown): readonly string[] {
+  return (Array.isArray(aud) ? (aud as readonly unknown[]) : [aud]).filter(
+    (each) => typeof each === 'string',
+  );
 }
 
 /** Signature and registered claims. The keys of an issuer that names none are tried one by one. */

@@ -6,17 +6,47 @@ export interface Reading {
 }
 
 const HIERARCHICAL = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^?#]*)(.*)$/s;
+const WITHOUT_AUTHORITY = /^([A-Za-z][A-Za-z0-9+.-]*):([^?#]*)(.*)$/s;
 /** Nothing in it that could be read otherwise: no escape, backslash, empty or dot segment, no capital in scheme or host. */
 const PLAIN =
   /^(?!file:\/\/localhost)[a-z][a-z0-9+.-]*:\/\/[^/%\\A-Z]*(?:\/(?!\/|\.{1,2}(?:\/|$))[^/%\\]*)*$/;
+/** What the parser of browsers and of Node leaves out before it reads (URL Standard, 4.4). */
+const UNREAD = /[\t\n\r]/g;
+/** Schemes that have an authority there, however many slashes come after them; a file has an empty one with fewer than two. */
+const SLASHES = /^(file|https?|wss?|ftp):([/\\]*)/i;
 const DOT_SEGMENT = /(?:^|\/)\.{1,2}(?=\/|$)/;
 
 /**
  * How else a server may read this URI, the spelling as it stands excepted: escapes of plain signs decoded, scheme and
- * host in small letters, escaped and doubled slashes as slashes, dot segments resolved (RFC 3986, 6.2.2; RFC 8089, 2).
+ * host in small letters, escaped and doubled slashes as slashes, dot segments resolved (RFC 3986, 6.2.2; RFC 8089, 2),
+ * tabs and line breaks left out, slashes after the scheme that are too few or too many.
  * None for most URIs. Without this `file:///data/../etc/passwd` would pass a rule for `file:///data/*`.
  */
 export function readingsOf(uri: string): readonly Reading[] {
+  const read = trimmed(uri.replaceAll(UNREAD, '')).replace(
+    SLASHES,
+    (_, scheme: string, { length }: string) => {
+      const isFile = scheme.toLowerCase() === 'file';
+      return `${scheme}:${isFile ? '/'.repeat(length < 2 ? 3 : length) : '//'}`;
+    },
+  );
+  const same = spellings(read);
+  return read === uri ? same : [{ uri: read, elsewhere: false }, ...same];
+}
+
+/** Without blanks and control characters at its ends, as that parser has it; in one pass, which no expression promises. */
+function trimmed(uri: string): string {
+  let [from, to] = [0, uri.length];
+  while (from < to && uri.charCodeAt(from) <= 32) {
+    from += 1;
+  }
+  while (from < to && uri.charCodeAt(to - 1) <= 32) {
+    to -= 1;
+  }
+  return uri.slice(from, to);
+}
+
+function spellings(uri: string): readonly Reading[] {
   if (PLAIN.test(uri)) {
     return [];
   }
@@ -30,6 +60,7 @@ export function readingsOf(uri: string): readonly Reading[] {
   const [whole, scheme = '', rest = '', query = ''] = HIERARCHICAL.exec(spelled) ?? [];
   if (whole === undefined) {
     add({ uri: spelled, elsewhere: false });
+    withoutAuthority(spelled).forEach(add);
     return [...readings.values()];
   }
   for (const each of [rest, withPlainSlashes(rest)]) {
@@ -43,6 +74,22 @@ export function readingsOf(uri: string): readonly Reading[] {
     }
   }
   return [...readings.values()];
+}
+
+/** `notes:data/../x` and `notes:/data/../x`, whose dot segments mean the same (RFC 3986, 3.3). */
+function withoutAuthority(uri: string): readonly Reading[] {
+  const [whole, scheme = '', rest = '', query = ''] = WITHOUT_AUTHORITY.exec(uri) ?? [];
+  if (whole === undefined) {
+    return [];
+  }
+  const start = `${scheme.toLowerCase()}:`;
+  return [rest, withPlainSlashes(rest)].flatMap((path) => {
+    const resolved = path.startsWith('/') ? withoutDots(path) : withoutDots(`/${path}`).slice(1);
+    return [
+      { uri: start + path + query, elsewhere: false },
+      ...(DOT_SEGMENT.test(path) ? [{ uri: start + resolved + query, elsewhere: true }] : []),
+    ];
+  });
 }
 
 /** Escapes that nobody needs are decoded, the others in one form. */

@@ -207,6 +207,10 @@ export const ERRORS = {
     log: 'debug',
     says: 'The client did not answer; go on without.',
   },
+  QUESTION_FAILED: failedCall(
+    'info',
+    'The server needs an answer of the client to go on with this call, and got none; the call has ended.',
+  ),
   QUESTION_LIMIT: failedCall(
     'warn',
     'Too many calls are waiting for your answers; answer or drop some first.',
@@ -232,6 +236,10 @@ export const ERRORS = {
   UPSTREAM_STATUS: failedCall(
     'warn',
     'The server refused the request; repeating it as it is will hardly help.',
+  ),
+  UPSTREAM_FAILED: failedCall(
+    'warn',
+    'The server failed, or cannot be reached behind its proxy; whether the call took effect is unknown. Check before you repeat it.',
   ),
   UPSTREAM_AUTH: failedCall('warn', 'The server refuses access; repeating the call will not help.'),
   UPSTREAM_TOKEN: failedCall('warn', 'There is no token to call the server with now; try again later.'),

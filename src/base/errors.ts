@@ -44,12 +44,19 @@ export class GatewayError extends Error {
 export class UpstreamRpcError extends Error {
   readonly upstream: string;
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+  /** From a server of the `initialize` era, to which numbers mean nothing that got their meaning later. */
+  readonly legacy: boolean;
 
-  constructor(upstream: string, error: { code: number; message: string; data?: unknown }) {
+  constructor(
+    upstream: string,
+    error: { code: number; message: string; data?: unknown },
+    { legacy = false }: { readonly legacy?: boolean } = {},
+  ) {
     super(error.message);
     this.name = 'UpstreamRpcError';
     this.upstream = upstream;
     this.error = error;
+    this.legacy = legacy;
   }
 }
 

@@ -1,6 +1,7 @@
 import { type DestinationStream, type LevelWithSilent, type LogFn, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { GatewayError } from './errors.ts';
+import { LogOutput } from './log-output.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** Structured log of one room or one upstream; made by `child({ upstream })` from the root. Any pino logger is one. */
@@ -79,12 +80,20 @@ export function createLog(options: LogOptions): Log {
     const stream = pretty({
       colorize: true,
       ignore: 'pid,hostname',
-      destination: options.destination ?? 2,
+      destination: options.destination ?? stderr(true).stream(),
       sync: true,
     });
     return pino(settings, stream);
   }
-  return pino(settings, options.destination ?? pino.destination({ fd: 2, sync: false }));
+  return pino(settings, options.destination ?? stderr(false));
+}
+
+let shared: LogOutput | undefined;
+
+/** The one of this process, whichever log was first. */
+function stderr(sync: boolean): LogOutput {
+  shared ??= new LogOutput(2, { sync });
+  return shared;
 }
 
 /** A log that says nothing, for tests. @internal */

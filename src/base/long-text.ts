@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ExactNumber } from './exact-number.ts';
 import type { Pieces } from './pieces.ts';
 
 /** Stands for a long text while the JSON around it is parsed or written. Never leaves the process, so nobody can send it. */
@@ -131,12 +132,15 @@ export function putLongTexts(value: object, texts: readonly Pieces[]): void {
 }
 
 /**
- * A JSON value with every long text in it as a string; the same object where there is none. `read` says as which string;
- * undefined: as the one that it is.
+ * A JSON value with every long text in it as a string, and every exact number as the nearest one; the same object where
+ * there is none. `read` says as which string; undefined: as the one that it is.
  */
 export function whole(value: unknown, read?: (text: LongText) => string): unknown {
   if (value instanceof LongText) {
     return read === undefined ? value.text : read(value);
+  }
+  if (value instanceof ExactNumber) {
+    return value.nearest;
   }
   if (typeof value !== 'object' || value === null) {
     return value;

@@ -11,6 +11,23 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const text: Mend = (value) => (isText(value) ? value : undefined);
 const flag: Mend = (value) => (typeof value === 'boolean' ? value : undefined);
 const number: Mend = (value) => (typeof value === 'number' ? value : undefined);
+const between =
+  (least: number, most: number): Mend =>
+  (value) =>
+    typeof value === 'number' && value >= least && value <= most ? value : undefined;
+const oneOf =
+  (...words: readonly string[]): Mend =>
+  (value) =>
+    words.includes(String(value)) && isText(value) ? value : undefined;
+
+/** ISO 8601 with a zone, as the SDKs want it (spec: server/resources, Annotations). */
+const MOMENT =
+  /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const moment: Mend = (value) => {
+  const [, year, month, day] = isText(value) ? (MOMENT.exec(String(value)) ?? []) : [];
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day) ? value : undefined;
+};
 const object: Mend = (value) => (isObject(value) ? value : undefined);
 
 const listOf =
@@ -21,6 +38,18 @@ const listOf =
     }
     return value.every(fits) ? value : value.filter(fits);
   };
+/** Of each element what remains of it; where nothing does, it goes. */
+const listOfMended =
+  (mend: Mend): Mend =>
+  (value) => {
+    if (!Array.isArray(value)) {
+      return undefined;
+    }
+    const mended: readonly unknown[] = value.map(mend);
+    return mended.every((each, at) => each === value[at])
+      ? value
+      : mended.filter((each) => each !== undefined);
+  };
 const having =
   (key: string) =>
   (value: unknown): boolean =>
@@ -30,18 +59,34 @@ const shape =
   (value) =>
     isObject(value) ? mendEach(value, mends).value : undefined;
 
-const COMMON = { title: text, description: text, icons: listOf(having('src')), _meta: object };
+const only =
+  (fits: (value: unknown) => boolean, mend: Mend): Mend =>
+  (value) =>
+    fits(value) ? mend(value) : undefined;
+
+const ICON = shape({ mimeType: text, sizes: listOf(isText), theme: oneOf('light', 'dark') });
+const ARGUMENT = shape({ title: text, description: text, required: flag });
+const COMMON = {
+  title: text,
+  description: text,
+  icons: listOfMended(only(having('src'), ICON)),
+  _meta: object,
+};
 const CONTENT = {
   ...COMMON,
   mimeType: text,
-  annotations: shape({ audience: listOf(isText), priority: number, lastModified: text }),
+  annotations: shape({
+    audience: listOfMended(oneOf('user', 'assistant')),
+    priority: between(0, 1),
+    lastModified: moment,
+  }),
 };
 
 const MENDS: Readonly<Record<Kind, Readonly<Record<string, Mend>>>> = {
   tools: {
     ...COMMON,
     outputSchema: object,
-    execution: object,
+    execution: shape({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
     annotations: shape({
       title: text,
       readOnlyHint: flag,
@@ -50,7 +95,7 @@ const MENDS: Readonly<Record<Kind, Readonly<Record<string, Mend>>>> = {
       openWorldHint: flag,
     }),
   },
-  prompts: { ...COMMON, arguments: listOf(having('name')) },
+  prompts: { ...COMMON, arguments: listOfMended(only(having('name'), ARGUMENT)) },
   resources: { ...CONTENT, size: number },
   templates: CONTENT,
 };

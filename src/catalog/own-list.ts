@@ -29,6 +29,8 @@ export interface OwnListOptions {
 type Walk = () => Promise<ListPart | undefined>;
 const NO_WALK: Walk = () => Promise.resolve(undefined);
 
+/** However soon it is out of date, whoever listens is told of a change no sooner; whoever asks is served a fresh one. ms. */
+const LEAST_POLL = 1_000;
 /** Whoever is refused sees nothing, not even what was seen before. */
 const REFUSED: ErrorCode = 'UPSTREAM_AUTH';
 
@@ -157,7 +159,7 @@ export class OwnList {
     this.#known = true;
     this.#failure = undefined;
     this.#freshUntil = now() + believed;
-    this.#pollAt = now() + Math.max(believed, jittered(1.1 * believed));
+    this.#pollAt = now() + Math.max(believed, jittered(1.1 * believed), LEAST_POLL);
     this.#options.changed();
   }
 

@@ -31,7 +31,7 @@ export function mendInputSchema(schema: unknown): SchemaVerdict {
   return { refused: 'the root type of its inputSchema is not object' };
 }
 
-/** Removes `required` and `properties` of a wrong type; some serialisers write null or an empty list for "none". */
+/** Removes `required`, `properties` and `$schema` of a wrong type; some serialisers write null or an empty list for "none". */
 export function mendKeywords(
   schema: JsonObject,
   member: string,
@@ -44,14 +44,34 @@ export function mendKeywords(
   if (Object.hasOwn(schema, 'properties') && !isObject(properties)) {
     bad.push('properties');
   }
-  if (bad.length === 0) {
+  if (Object.hasOwn(schema, '$schema') && !isText(schema['$schema'])) {
+    bad.push('$schema');
+  }
+  const strange = isObject(properties) && !Object.values(properties).every(isSchema);
+  if (bad.length === 0 && !strange) {
     return { schema, notes: [] };
   }
-  const kept = Object.entries(schema).filter(([key]) => !bad.includes(key));
+  const kept = Object.entries(schema)
+    .filter(([key]) => !bad.includes(key))
+    .map(([key, value]) => [key, strange && key === 'properties' ? withSchemas(properties) : value] as const);
   return {
     schema: Object.fromEntries(kept),
-    notes: bad.map((key) => `${member}.${key} had a wrong type and was removed`),
+    notes: [
+      ...bad.map((key) => `${member}.${key} had a wrong type and was removed`),
+      ...(strange ? [`${member}.properties held what is no schema: anything is allowed there`] : []),
+    ],
   };
+}
+
+function isSchema(value: unknown): boolean {
+  return isObject(value) || typeof value === 'boolean';
+}
+
+function withSchemas(properties: JsonObject): JsonObject {
+  const entries = Object.entries(properties).map(
+    ([name, value]) => [name, isSchema(value) ? value : {}] as const,
+  );
+  return Object.fromEntries(entries);
 }
 
 function isText(value: unknown): value is string {

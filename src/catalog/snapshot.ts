@@ -28,7 +28,7 @@ export interface Catalog extends Names {
   /** What waits for approval. */
   readonly withheld: Withheld;
   /** The order of look-up is that of {@link UriRoutes}. Takes a template as text too, as completion names it. */
-  resourceByUri(exposed: string): ResourceRoute | undefined;
+  resourceByUri(exposed: string, seen?: (route: ResourceRoute) => boolean): ResourceRoute | undefined;
   /** What clients call that upstream's URI or template: itself unless another upstream has it too. */
   exposeUri(upstream: string, original: string, work?: Work): string;
   /** Upstreams for which {@link exposeUri} can change something; results of others need no rewriting. */

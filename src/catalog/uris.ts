@@ -20,9 +20,10 @@ export interface UriRoutes {
   /**
    * The route of what a client calls a URI: an offered URI, or an offered template as text (completion names one by it),
    * before a renamed URI that no list holds, before the first template in config order, then in the upstream's, that
-   * matches (case C-074). Undefined where nobody offers it.
+   * matches (case C-074). Undefined where nobody offers it. `seen`: what the client may see; a server that it does not see
+   * takes nothing from a template that another one lists as it is.
    */
-  route(exposed: string): ResourceRoute | undefined;
+  route(exposed: string, seen?: (route: ResourceRoute) => boolean): ResourceRoute | undefined;
   /**
    * What clients call a URI or a template of an upstream, in lists and in results. A URI that no list holds is renamed
    * once `work` is spent: nobody knows then whether it is another upstream's.
@@ -33,6 +34,8 @@ export interface UriRoutes {
   /** Templates that are listed but cannot be matched, since they are malformed or too large. */
   readonly unreadable: readonly { readonly upstream: string; readonly template: string }[];
 }
+
+const SEEN: (route: ResourceRoute) => boolean = () => true;
 
 /** URIs that no list holds and whose owner is remembered: notices about one go to all who watch it. */
 const MOST_RECENT = 1_000;
@@ -58,17 +61,22 @@ export function routeUris(sources: readonly UriSource[]): UriRoutes {
     templates: templates.map((template) => ({ template, compiled: compileTemplate(template) })),
   }));
   const offered = offer(claimsOf(sources, templates), known);
-  const matching = (uri: string, only?: string, work?: Work): ResourceRoute | undefined => {
-    const owner = templates.find(
-      ({ upstream, templates }) =>
-        (only === undefined || upstream === only) && firstMatch(templates, uri, work) !== undefined,
+  const unrenamed = unrenamedIn(templates, offered);
+  const matching = (
+    uri: string,
+    seen = SEEN,
+    among: readonly Templates[] = templates,
+    work?: Work,
+  ): ResourceRoute | undefined => {
+    const owner = among.find(
+      ({ upstream, templates }) => seen({ upstream, uri }) && firstMatch(templates, uri, work) !== undefined,
     );
     return owner && { upstream: owner.upstream, uri };
   };
   const recent = new Map<string, ResourceRoute | undefined>();
-  const covers = (uri: string, only?: string, work?: Work): ResourceRoute | undefined => {
-    if (only !== undefined || work !== undefined || uri.length > LONGEST_RECENT) {
-      return matching(uri, only, work);
+  const covers = (uri: string, work?: Work): ResourceRoute | undefined => {
+    if (work !== undefined || uri.length > LONGEST_RECENT) {
+      return matching(uri, SEEN, templates, work);
     }
     if (!recent.has(uri)) {
       const [oldest] = recent.size >= MOST_RECENT ? recent.keys() : [];
@@ -84,24 +92,26 @@ export function routeUris(sources: readonly UriSource[]): UriRoutes {
     if (listed !== undefined || /^https?:/i.test(original)) {
       return listed ?? original;
     }
-    const found =
-      offered.routes.get(original) ?? (isSpent(work) ? undefined : covers(original, undefined, work));
+    const found = offered.routes.get(original) ?? (isSpent(work) ? undefined : covers(original, work));
     const owner = found?.upstream ?? upstream;
     const foreign = isSpent(work) || owner !== upstream || markOf(original, known) !== undefined;
     return foreign ? mark(original, upstream) : original;
   };
   const offersItself = ({ upstream, uri }: ResourceRoute): boolean =>
-    offered.exposed.has(identityOf(upstream, uri)) || covers(uri, upstream) !== undefined;
-  const route = (exposed: string): ResourceRoute | undefined => {
+    offered.exposed.has(identityOf(upstream, uri)) ||
+    matching(uri, (each) => each.upstream === upstream) !== undefined;
+  const route = (exposed: string, seen = SEEN): ResourceRoute | undefined => {
     const exact = offered.routes.get(exposed);
-    if (exact !== undefined) {
-      return exact;
-    }
     const marked = markOf(exposed, known);
-    if (marked === undefined) {
-      return covers(exposed);
+    if (exact === undefined && marked !== undefined) {
+      const isItsOwn = expose(marked.upstream, marked.uri) === exposed || offersItself(marked);
+      return isItsOwn && seen(marked) ? marked : undefined;
     }
-    return expose(marked.upstream, marked.uri) === exposed || offersItself(marked) ? marked : undefined;
+    const first = exact ?? covers(exposed);
+    if (first === undefined || seen(first)) {
+      return first;
+    }
+    return marked === undefined ? matching(exposed, seen, unrenamed()) : undefined;
   };
   return {
     route,
@@ -122,6 +132,18 @@ function isSpent(work: Work | undefined): boolean {
 interface Templates {
   readonly upstream: string;
   readonly templates: readonly { readonly template: string; readonly compiled: UriTemplate | undefined }[];
+}
+
+/** Those that are listed as they are; found out when they are first asked for. */
+function unrenamedIn(all: readonly Templates[], { exposed }: Offered): () => readonly Templates[] {
+  let found: readonly Templates[] | undefined;
+  return () => {
+    found ??= all.map(({ upstream, templates }) => ({
+      upstream,
+      templates: templates.filter(({ template }) => exposed.get(identityOf(upstream, template)) === template),
+    }));
+    return found;
+  };
 }
 
 interface Claim {

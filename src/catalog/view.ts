@@ -34,12 +34,13 @@ export interface View {
   /** A tool that waits for approval, by its upstream's own name for it. */
   withheldOf(upstream: string, original: string): Entry | undefined;
   /** Where what a client calls a URI leads. In the bare style any URI leads to the upstream, which knows its own. */
-  resource(uri: string): ResourceRoute | undefined;
+  resource(uri: string, seen?: (route: ResourceRoute) => boolean): ResourceRoute | undefined;
   /** What a client of this view calls that upstream's URI. */
   exposeUri(upstream: string, original: string, work?: Work): string;
 }
 
 const EVERYTHING: Sight = { key: '', shows: () => true };
+const EVERY_ROUTE = () => true;
 
 /** Most views of one catalog that are kept ready: there is one for each set of rights at each entrance. */
 const MOST_KEPT = 256;
@@ -121,12 +122,12 @@ function createView(catalog: Catalog, selection: ViewSelection): View {
     withheld: (kind, name) => find(catalog.withheld, kind, name),
     withheldOf: (upstream, original) =>
       shows(upstream) ? catalog.withheld.toolOf(upstream, original) : undefined,
-    resource(uri) {
+    resource(uri, seen = EVERY_ROUTE) {
       if (style === 'bare') {
-        return { upstream: selection.upstream, uri };
+        const route = { upstream: selection.upstream, uri };
+        return seen(route) ? route : undefined;
       }
-      const route = catalog.resourceByUri(uri);
-      return route !== undefined && shows(route.upstream) ? route : undefined;
+      return catalog.resourceByUri(uri, (route) => shows(route.upstream) && seen(route));
     },
     exposeUri,
   };
@@ -144,10 +145,8 @@ function filtered(whole: View, sight: Sight): View {
     find: (kind, name) => seen(whole.find(kind, name)),
     withheld: (kind, name) => seen(whole.withheld(kind, name)),
     withheldOf: (upstream, original) => seen(whole.withheldOf(upstream, original)),
-    resource(uri) {
-      const route = whole.resource(uri);
-      return route !== undefined && sight.shows(resourceAt(route)) ? route : undefined;
-    },
+    resource: (uri, seen = EVERY_ROUTE) =>
+      whole.resource(uri, (route) => sight.shows(resourceAt(route)) && seen(route)),
     exposeUri: whole.exposeUri,
   };
 }

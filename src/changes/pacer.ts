@@ -27,7 +27,9 @@ export class Pacer<Thing> {
     if (this.#waiting.has(thing)) {
       return;
     }
-    const wait = (this.#lastAt.get(thing) ?? Number.NEGATIVE_INFINITY) + PACE_MS - Date.now();
+    const last = this.#lastAt.get(thing) ?? Number.NEGATIVE_INFINITY;
+    // The clock may have been set back since.
+    const wait = Math.min(PACE_MS, last + PACE_MS - Date.now());
     if (wait <= 0) {
       this.#pass(thing);
     } else {

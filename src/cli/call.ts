@@ -3,6 +3,7 @@ import { suggestions } from '../catalog/suggestions.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Gateway } from '../gateway.ts';
 import { type RpcErrorObject, type RpcNotification, request } from '../protocol/json-rpc.ts';
+import { parseData } from '../protocol/json-text.ts';
 import { whileConnected } from './connected.ts';
 import { readableResult } from './content.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
@@ -51,7 +52,7 @@ type Arguments = { readonly value: JsonObject } | { readonly wrong: string };
 function argumentsFrom(text: string): Arguments {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseData(text);
   } catch (thrown) {
     const fault = jsonFault(text);
     const where = fault === undefined ? '' : `line ${fault.line}, column ${fault.column}: `;
@@ -75,7 +76,7 @@ async function ask(
     }
   };
   const reply = await gateway.relay.handle(message, { ...gateway.ownContext(signal), notify });
-  return JSON.parse(reply.json) as Answer;
+  return parseData(reply.json) as Answer;
 }
 
 function progressLine({ params }: RpcNotification): string {

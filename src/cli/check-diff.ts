@@ -15,7 +15,7 @@ import { type Item, KINDS, type Kind } from '../protocol/model.ts';
 import { PINNED, type PinnedKind, same } from '../vetting/definition.ts';
 import { type Difference, growth } from '../vetting/growth.ts';
 import type { Io } from './io.ts';
-import { askRunning, type RunningOptions } from './running.ts';
+import { askRunning, type RunningOptions, type Untold } from './running.ts';
 import { counted, oneLine } from './text.ts';
 
 /** What a running gateway said of itself. */
@@ -60,10 +60,7 @@ export interface ItemChange extends ItemNamed {
 }
 
 /** Asks a running gateway what it runs by and what it offers. In words why that is not known. */
-export async function readRunning(
-  options: RunningOptions,
-  io: Io,
-): Promise<Running | { readonly wrong: string }> {
+export async function readRunning(options: RunningOptions, io: Io): Promise<Running | Untold> {
   const config = await askRunning('config', {}, options, io);
   if ('wrong' in config) {
     return config;

@@ -21,6 +21,7 @@ import { whileConnected } from './connected.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { lockOf } from './lock-file.ts';
 import { type GlobalOptions, openGateway, overridesOf } from './open.ts';
+import { codeOf } from './running.ts';
 import { counted, oneLine, table } from './text.ts';
 import { tokenLines, tokenReport } from './tokens.ts';
 import type { AnyFinding } from './vetted.ts';
@@ -46,7 +47,7 @@ export interface CheckOptions extends GlobalOptions {
 /**
  * `check`: loads the configuration, connects to every upstream without a port, and prints what it found. Exit
  * code 1 where an upstream that is needed is not ready, a finding is as grave as `failOn` says, a reload would be refused, or
- * a gateway to compare with cannot be asked; 2 where a configuration is wrong.
+ * a gateway to compare with cannot be asked; 2 where a configuration is wrong, or the gateway cannot be asked so.
  */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   try {
@@ -57,7 +58,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     if (running !== undefined && 'wrong' in running) {
       io.err(`error: ${running.wrong}\n`);
       await gateway.close();
-      return EXIT.failed;
+      return codeOf(running);
     }
     return await whileConnected(gateway, io, async () => {
       const report = checkReport(gateway, {

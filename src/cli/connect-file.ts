@@ -6,6 +6,7 @@ import { addItem, EditRefused, jsonAt, removeMember, setMembers, setValue } from
 import { setTable, tomlAt } from '../hosts/edit-toml.ts';
 import { type Host, hasPlaceholder, REACHED_BY } from '../hosts/host-table.ts';
 import { difference } from './connect-difference.ts';
+import { systemCode } from './io.ts';
 
 /** Why nothing was written. `usage`: because of how the command was called, or of what the file is. */
 export class ConnectRefused extends Error {
@@ -77,11 +78,11 @@ export async function undo(file: string, { host, name, ask }: Subject): Promise<
   }
   sameAs(file, now);
   if (untouched && wasAbsent) {
-    rmSync(file);
+    remove(file);
   } else {
     replace(file, next, now.mode);
   }
-  rmSync(path);
+  remove(path);
   const message = untouched
     ? 'Taken back: all is as it was.'
     : 'The file has changed since, so the entry alone was taken back; all else is as it is now.';
@@ -120,8 +121,16 @@ function readTarget(file: string): Read | undefined {
     if (thrown instanceof TypeError) {
       throw new ConnectRefused(`${file} is not UTF-8 text`, { usage: true, cause: thrown });
     }
-    throw thrown;
+    throw asRefusal(thrown, `${file} cannot be read`);
   }
+}
+
+/** What the system has against it is for its user to mend; anything else is a fault, as it was. */
+function asRefusal(thrown: unknown, what: string): unknown {
+  const code = systemCode(thrown);
+  return code === undefined
+    ? thrown
+    : new ConnectRefused(`${what} (${code})`, { usage: false, cause: thrown });
 }
 
 /** Somebody else may have written while a person was asked. */
@@ -137,8 +146,24 @@ function replace(file: string, text: string, mode: number): void {
   try {
     writeFileSync(beside, text, { mode, flag: 'wx' });
     renameSync(beside, file);
-  } finally {
-    rmSync(beside, { force: true });
+  } catch (thrown) {
+    removeIfThere(beside);
+    throw asRefusal(thrown, `${file} cannot be written`);
+  }
+}
+
+function remove(file: string): void {
+  try {
+    rmSync(file);
+  } catch (thrown) {
+    throw asRefusal(thrown, `${file} cannot be removed`);
+  }
+}
+
+/** Where nothing could be written nothing may be there to be removed, or nothing can be. */
+function removeIfThere(file: string): void {
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+    rmSync(file, { force: true });
   }
 }
 

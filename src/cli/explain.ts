@@ -8,7 +8,7 @@ import { explanationText } from './explain-text.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { lockOf } from './lock-file.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
-import { askRunning, type RunningOptions } from './running.ts';
+import { askRunning, codeOf, type RunningOptions } from './running.ts';
 import { type AnyFinding, vetted } from './vetted.ts';
 
 export interface ExplainCommandOptions extends GlobalOptions, Partial<Gaze>, Partial<RunningOptions> {
@@ -63,8 +63,12 @@ async function explainThere(
   io: Io,
 ): Promise<ExitCode> {
   const told = await askRunning('explain', { name, ...gaze }, options, io);
-  if ('wrong' in told || !isExplanation(told.value)) {
-    io.err(`error: ${'wrong' in told ? told.wrong : 'the answer of the gateway cannot be read'}\n`);
+  if ('wrong' in told) {
+    io.err(`error: ${told.wrong}\n`);
+    return codeOf(told);
+  }
+  if (!isExplanation(told.value)) {
+    io.err('error: the answer of the gateway cannot be read\n');
     return EXIT.failed;
   }
   return show(told.value, options, io);

@@ -17,6 +17,8 @@ export interface Io {
   readonly columns: number | undefined;
   /** Resolves with what asks the process to end: the name of a signal, `fault`, `end of npm`. */
   readonly stopped: () => Promise<string>;
+  /** From here on the process serves others: it goes on where what it tells at stdout cannot be written. */
+  readonly serving: () => void;
   /** Runs whenever the process is asked to read its configuration again (SIGHUP). */
   readonly onHangup: (run: () => void) => void;
 }
@@ -27,12 +29,15 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** The real process, whose file is `main` and which `stopped` watches over. */
 export function processIo(main: string, stopped: Io['stopped']): Io {
+  let serving = false;
   // A reader that closes its end early (`patchbay tools | head`) has what it wanted; any other fault is one.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') {
+    if (error.code !== 'EPIPE' && !serving) {
       throw error;
     }
   });
+  // Where nothing can be said of it, nothing comes of it either: the exit code tells enough.
+  process.stderr.on('error', () => {});
   return {
     main,
     input: () => text(process.stdin),
@@ -42,8 +47,16 @@ export function processIo(main: string, stopped: Io['stopped']): Io {
     err: (line) => process.stderr.write(withoutCredentials(line)),
     readable: process.stderr.isTTY === true,
     stopped,
+    serving: () => {
+      serving = true;
+    },
     onHangup,
   };
+}
+
+/** What the system said of a file (`EROFS`); undefined where anything else was thrown. */
+export function systemCode(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'syscall' in thrown && 'code' in thrown ? String(thrown.code) : undefined;
 }
 
 /** A terminal that closes sends SIGHUP too, and then nobody is left to read a configuration for. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Lock, type LockState, lockText, readLock } from '../vetting/lock.ts';
 
@@ -28,10 +28,17 @@ export function lockOf(config: string): LockState {
   }
 }
 
-/** Whole or not at all: a running gateway may read it at any moment. */
+/** Whole or not at all: a running gateway may read it at any moment. Rejects with what the system has against it. */
 export async function writeLock(config: string, lock: Lock): Promise<void> {
   const path = lockPath(config);
   const beside = `${path}.${process.pid}.tmp`;
-  await writeFile(beside, lockText(lock));
-  await rename(beside, path);
+  try {
+    await writeFile(beside, lockText(lock));
+    await rename(beside, path);
+  } catch (thrown) {
+    if (existsSync(beside)) {
+      await rm(beside, { force: true });
+    }
+    throw thrown;
+  }
 }

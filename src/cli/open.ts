@@ -28,6 +28,8 @@ export interface Opened {
   readonly again: () => Promise<Loaded>;
   /** Absolute paths of the configuration and of the files that it names. */
   readonly files: () => readonly string[];
+  /** When they were last read, in ms since the epoch. */
+  readonly readAt: () => number;
 }
 
 /** What the command line says instead of the file. */
@@ -55,8 +57,10 @@ export async function openGateway(
 ): Promise<Opened> {
   const overrides = overridesOf(options);
   let named: ReadonlySet<string> = new Set();
+  let readAt = 0;
   const load = async (refuseEmpty: boolean) => {
     const found = new Set<string>();
+    readAt = Date.now();
     const note = (path: string) => void found.add(path);
     try {
       const loaded = await loadSettings(options.config, { env: io.env, overrides, refuseEmpty, named: note });
@@ -98,5 +102,6 @@ export async function openGateway(
     gateway,
     again,
     files: () => [resolve(options.config), lockPath(options.config), ...named],
+    readAt: () => readAt,
   };
 }

@@ -6,7 +6,7 @@ import { approved, INSTRUCTIONS, type ItemName, type Lock } from '../vetting/loc
 import { asSaid } from '../vetting/offered.ts';
 import { itemKey, type PinChange, pinChanges, pinFindings } from '../vetting/pins.ts';
 import { whileConnected } from './connected.ts';
-import { EXIT, type ExitCode, type Io } from './io.ts';
+import { EXIT, type ExitCode, type Io, systemCode } from './io.ts';
 import { lockOf, lockPath, writeLock } from './lock-file.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { troubleLine, troublesOf } from './reach.ts';
@@ -40,7 +40,7 @@ interface PinReport {
 /**
  * `pin`: writes the lock file where there is none. Where there is one it says what differs, and writes what `--approve`
  * names. Exit code 1 where something is left that nobody has approved, a server that is needed could not be asked, or the
- * lock file cannot be read; 2 where `--approve` names nothing.
+ * lock file cannot be read or written; 2 where `--approve` names nothing.
  */
 export async function pin(options: PinOptions, io: Io): Promise<ExitCode> {
   const state = lockOf(options.config);
@@ -71,8 +71,10 @@ export async function pin(options: PinOptions, io: Io): Promise<ExitCode> {
     );
     const lock = approved(before, offers, (item) => state === undefined || names.has(itemKey(item)));
     const isWritten = state === undefined || granted.length > 0;
-    if (isWritten) {
-      await writeLock(options.config, lock);
+    const refused = isWritten ? await written(options.config, lock) : undefined;
+    if (refused !== undefined) {
+      io.err(`${lockPath(options.config)} cannot be written (${refused}).\n`);
+      return EXIT.failed;
     }
     const troubles = troublesOf(gateway);
     const left = pinChanges(lock, offers);
@@ -89,6 +91,20 @@ export async function pin(options: PinOptions, io: Io): Promise<ExitCode> {
     io.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report, gateway));
     return report.ok ? EXIT.ok : EXIT.failed;
   });
+}
+
+/** Undefined where it was written, else what the system has against it. */
+async function written(config: string, lock: Lock): Promise<string | undefined> {
+  try {
+    await writeLock(config, lock);
+    return undefined;
+  } catch (thrown) {
+    const code = systemCode(thrown);
+    if (code === undefined) {
+      throw thrown;
+    }
+    return code;
+  }
 }
 
 type Approves = (item: ItemName) => boolean;

@@ -13,14 +13,21 @@ interface ReloadsOptions extends Pick<Opened, 'gateway' | 'again' | 'log'> {
   readonly done: (outcome: Outcome) => void;
 }
 
+interface WhenAsked {
+  readonly watch?: boolean | undefined;
+  /** Once now: it was asked for already. */
+  readonly atOnce?: boolean;
+  readonly done: (outcome: Outcome) => void;
+}
+
 /**
  * From here on the configuration is read again at SIGHUP and, unless `watch` is false, when one of its files is another
  * one. `done` hears what came of each time. Returns how to stop.
  */
 export function reloadWhenAsked(
-  { files, ...opened }: Pick<Opened, 'gateway' | 'again' | 'log' | 'files'>,
+  { files, readAt, ...opened }: Pick<Opened, 'gateway' | 'again' | 'log' | 'files' | 'readAt'>,
   io: Pick<Io, 'onHangup'>,
-  { watch = true, done }: { readonly watch?: boolean | undefined; readonly done: (outcome: Outcome) => void },
+  { watch = true, atOnce = false, done }: WhenAsked,
 ): () => void {
   const reloads = new Reloads({
     ...opened,
@@ -34,8 +41,11 @@ export function reloadWhenAsked(
     opened.gateway.reopen();
     reloads.request('SIGHUP');
   });
+  if (atOnce) {
+    reloads.request('SIGHUP while it started');
+  }
   const changed = () => reloads.request('a file has changed');
-  const watching = watch ? watchFiles({ files, changed, log: opened.log }) : undefined;
+  const watching = watch ? watchFiles({ files, readAt, changed, log: opened.log }) : undefined;
   return () => watching?.stop();
 }
 

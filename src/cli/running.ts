@@ -1,5 +1,5 @@
 import { stringAt } from '../base/json.ts';
-import type { Io } from './io.ts';
+import { EXIT, type ExitCode, type Io } from './io.ts';
 
 /** Where a gateway runs, and what to show it. */
 export interface RunningOptions {
@@ -8,8 +8,19 @@ export interface RunningOptions {
   readonly tokenEnv?: string;
 }
 
-/** What a running gateway said, or why there is no answer, in words. */
-export type Told = { readonly value: unknown } | { readonly wrong: string };
+/** Why there is no answer, in words. `usage`: nobody was asked, since it cannot be asked so. */
+export interface Untold {
+  readonly wrong: string;
+  readonly usage?: boolean;
+}
+
+/** What a running gateway said, or why there is no answer. */
+type Told = { readonly value: unknown } | Untold;
+
+/** The exit code of a command that needed the answer. */
+export function codeOf({ usage = false }: Untold): ExitCode {
+  return usage ? EXIT.usage : EXIT.failed;
+}
 
 /** Largest answer that is read: definitions of thousands of tools. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -24,11 +35,11 @@ export async function askRunning(
 ): Promise<Told> {
   const base = baseOf(url);
   if (base === undefined) {
-    return { wrong: `${JSON.stringify(url)} is not an http or https URL` };
+    return { wrong: `${JSON.stringify(url)} is not an http or https URL`, usage: true };
   }
   const token = tokenEnv === undefined ? undefined : env[tokenEnv];
   if (tokenEnv !== undefined && (token === undefined || token === '')) {
-    return { wrong: `the variable ${tokenEnv} is not set` };
+    return { wrong: `the variable ${tokenEnv} is not set`, usage: true };
   }
   const target = new URL(`api/${path}`, base);
   for (const [name, value] of Object.entries(query)) {

@@ -20,6 +20,11 @@ export interface ServeOptions extends GlobalOptions {
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   growFreely();
+  let hungUp = false;
+  // By itself it would end a process that is still starting.
+  io.onHangup(() => {
+    hungUp = true;
+  });
   const opened = await openGateway(options, io);
   const { settings, gateway, log } = opened;
   const stopped = io.stopped();
@@ -31,6 +36,7 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     await gateway.close();
     return EXIT.failed;
   }
+  io.serving();
   const url = resourceUrl(publicBase(settings.listen, port), MCP);
   log.info({ url, upstreams: gateway.fleet.ids.length }, 'listening');
   if (gateway.fleet.ids.length === 0) {
@@ -41,6 +47,7 @@ export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     .then(() => io.out(options.json ? asJson(url, gateway) : asText(url, gateway)));
   const stopReloads = reloadWhenAsked(opened, io, {
     watch: options.watch,
+    atOnce: hungUp,
     done: (outcome) => io.out(options.json ? outcomeJson(outcome) : outcomeText(outcome)),
   });
   const keepMemory = giveBackLater();

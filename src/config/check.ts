@@ -27,6 +27,13 @@ export function check(settings: Settings, report: Report): void {
     const message = 'on an address that is not loopback, "auth.mode: none" needs "auth.allowAnonymous: true"';
     report(['listen', 'host'], message);
   }
+  for (const [index, origin] of listen.allowedOrigins.entries()) {
+    if (/^https?:/i.test(origin) && !isAsSent(origin)) {
+      const message =
+        'browsers send it in small letters and without the port that its scheme has anyway: this never matches';
+      report(['listen', 'allowedOrigins', index], message);
+    }
+  }
   checkState(settings, report);
   const owners = new Map<string, string>();
   for (const upstream of Object.values(upstreams)) {
@@ -42,12 +49,40 @@ export function check(settings: Settings, report: Report): void {
   }
 }
 
+function isAsSent(origin: string): boolean {
+  return URL.canParse(origin) && new URL(origin).origin === origin;
+}
+
 function checkState({ state, sealingKey }: Settings, report: Report): void {
   if (state.type === 'redis' && state.url === undefined) {
     report(['state', 'url'], '"state.type: redis" needs it');
   }
+  if (state.url !== undefined && !isRedisUrl(state.url)) {
+    report(
+      ['state', 'url'],
+      'must be a complete URL, such as redis://host:6379, with nothing or a number after the host',
+    );
+  }
   if (state.type === 'redis' && sealingKey === undefined) {
     report(['state', 'type'], '"redis" needs a "sealingKey", the same for all replicas');
+  }
+}
+
+/** Whether the client library can read it: what it cannot, it throws for at the first connection. */
+function isRedisUrl(text: string): boolean {
+  if (!URL.canParse(text)) {
+    return false;
+  }
+  const { hostname, pathname, username, password } = new URL(text);
+  return hostname !== '' && /^(?:\/\d*)?$/.test(pathname) && isEncoded(username) && isEncoded(password);
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false; // a `%` that begins no escape
   }
 }
 

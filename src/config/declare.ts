@@ -125,3 +125,12 @@ export const HTTP_URL = {
   format: 'uri',
 };
 export const NOT_EMPTY = { minLength: 1, patternErrorMessage: 'must not be empty' };
+/** What a header can carry (RFC 9110, 5.5; Latin-1 as undici writes it). */
+export const HEADER_VALUE = {
+  pattern: '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$',
+  patternErrorMessage: 'must not hold line breaks, control characters or signs beyond Latin-1',
+};
+export const SOME_HEADER_VALUE = {
+  pattern: HEADER_VALUE.pattern.replace('*', '+'),
+  patternErrorMessage: `must not be empty, and ${HEADER_VALUE.patternErrorMessage}`,
+};

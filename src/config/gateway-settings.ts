@@ -32,7 +32,12 @@ export const listen = section(
         description:
           'Further names accepted in the `Host` header: with a port for that port only, without one for any; `*` accepts every name. Loopback names and the host of `publicUrl` are accepted anyway, and so are IP addresses where `host` is not loopback. All others are refused, which stops DNS rebinding.',
       },
-      { ...NOT_EMPTY, description: 'Host name, optionally with a port.' },
+      {
+        pattern: '^(?:\\*|(?:\\[[0-9a-fA-F:.]+\\]|[^\\s/*?#@:,\\[\\]]+)(?::\\d{1,5})?)$',
+        patternErrorMessage:
+          'must be a host name, optionally with a port, such as mcp.example.com:8443, or "*"',
+        description: 'Host name, optionally with a port.',
+      },
     ),
     allowedOrigins: list(
       {

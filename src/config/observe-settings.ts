@@ -1,5 +1,16 @@
 import Type from 'typebox';
-import { flag, HTTP_URL, mapping, NOT_EMPTY, oneOf, section, size, text, whole } from './declare.ts';
+import {
+  flag,
+  HEADER_VALUE,
+  HTTP_URL,
+  mapping,
+  NOT_EMPTY,
+  oneOf,
+  section,
+  size,
+  text,
+  whole,
+} from './declare.ts';
 
 /** The sections about what the gateway tells of itself. All of them hold from the next start on. */
 const RESTART = { restart: true };
@@ -45,7 +56,7 @@ export const tracing = section(
     }),
     headers: mapping(
       { keys: '^[A-Za-z0-9-]+$', default: {}, ...RESTART, description: 'Headers for the collector.' },
-      text({ description: 'Value of one header.' }),
+      text({ ...HEADER_VALUE, description: 'Value of one header.' }),
     ),
     percent: whole({
       ...RESTART,

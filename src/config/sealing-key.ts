@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../base/log.ts';
@@ -55,21 +55,39 @@ function defaultStateDir(): string {
 async function keptKey(folder: string): Promise<Buffer> {
   const path = join(folder, FILE);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  try {
-    // 'wx' fails where the file exists: of two gateways that start at once, one writes and both read.
-    await writeFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) {
-      throw thrown;
-    }
-  }
+  await makeKey(path);
   return readKey(path);
+}
+
+/** Unless there is one. */
+async function makeKey(path: string): Promise<void> {
+  // 'wx' fails where the file exists: of two gateways that start at once, one writes and both read.
+  const file = await open(path, 'wx', 0o600).catch((thrown: unknown) => {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') {
+      return undefined;
+    }
+    throw thrown;
+  });
+  if (file === undefined) {
+    return;
+  }
+  try {
+    await file.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  } catch (thrown) {
+    // As where the disk is full: an empty file would be taken for a damaged key from then on.
+    await rm(path, { force: true });
+    throw thrown;
+  } finally {
+    await file.close();
+  }
 }
 
 async function readKey(path: string): Promise<Buffer> {
   const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'base64');
   if (key.length !== KEY_BYTES) {
-    throw new Error('the kept sealing key is damaged');
+    throw new Error(
+      `the kept sealing key is damaged: remove ${path}, and another one is made at the next start`,
+    );
   }
   return key;
 }

@@ -3,6 +3,7 @@ import { credentials, HEADER_NAME } from './credentials-settings.ts';
 import {
   duration,
   flag,
+  HEADER_VALUE,
   HTTP_URL,
   list,
   mapping,
@@ -226,10 +227,7 @@ export const http = section(
         description:
           'Sent with every request. `null` leaves a header out, and one whose value is empty is not sent.',
       },
-      removableText({
-        pattern: '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$',
-        patternErrorMessage: 'must not hold line breaks, control characters or signs beyond Latin-1',
-      }),
+      removableText(HEADER_VALUE),
     ),
     credentials,
     transport: oneOf(['auto', 'streamable-http', 'sse'], {

@@ -9,9 +9,14 @@ const SETTLE_MS = 100;
 /** Not every file system tells (mounts of single files, networks): they are looked at this often anyway, in ms. */
 const POLL_MS = 5_000;
 
+/** How exactly times of files can be compared with ours, in ms. */
+const CLOCK_MS = 1;
+
 export interface WatchOptions {
   /** Absolute paths, whether there are such files or not. Asked for whenever they are looked at. */
   readonly files: () => readonly string[];
+  /** When they were read, in ms since the epoch: what is newer at the first look has changed in between. */
+  readonly readAt?: () => number;
   /** What is at one of these paths is another file than before, or another content. */
   readonly changed: () => void;
   readonly log: Log;
@@ -89,14 +94,19 @@ class Watching implements FileWatch {
     }
     this.#watchFolders(new Set(found.flatMap(({ folders }) => folders)));
     const now = new Map(paths.map((path, index) => [path, found[index]?.mark]));
-    const isStill = !differs(this.#last, now);
+    const readAt = this.#options.readAt?.() ?? Number.POSITIVE_INFINITY;
+    const isNewer = paths.some(
+      (path, index) => !this.#known.has(path) && (found[index]?.changedAt ?? 0) > readAt + CLOCK_MS,
+    );
+    const isStill = !differs(this.#last, now) && !(isNewer && paths.some((path) => !this.#last.has(path)));
     this.#last = now;
-    if (differs(this.#known, now) && !isStill) {
+    const isAnother = isNewer || differs(this.#known, now);
+    if (isAnother && !isStill) {
       // It may be half written.
       this.#plan(SETTLE_MS);
       return;
     }
-    if (differs(this.#known, now)) {
+    if (isAnother) {
       this.#options.changed();
     }
     this.#known = now;
@@ -137,14 +147,22 @@ class Watching implements FileWatch {
   }
 }
 
+interface Looked {
+  readonly mark: string;
+  readonly folders: readonly string[];
+  /** ms since the epoch, where there is a file. */
+  readonly changedAt?: number;
+}
+
 /** What tells one state of a file from another, and the folders in which that would change. */
-async function lookAt(path: string): Promise<{ readonly mark: string; readonly folders: readonly string[] }> {
+async function lookAt(path: string): Promise<Looked> {
   try {
     const real = await realpath(path);
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(real, { bigint: true });
     return {
       mark: [path, real, dev, ino, size, mtimeNs, ctimeNs].join(' '),
       folders: [dirname(path), dirname(real)],
+      changedAt: Number(ctimeNs) / 1e6,
     };
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown';

@@ -1,4 +1,5 @@
 import {
+  type Document,
   type ErrorCode,
   isAlias,
   isMap,
@@ -8,6 +9,7 @@ import {
   type Node,
   parseDocument,
   Scalar,
+  visit,
   type YAMLMap,
 } from 'yaml';
 import type { Place } from './problems.ts';
@@ -76,7 +78,8 @@ export function parseYaml(text: string): YamlFile {
     return { line, column: col };
   };
   const place = (node: Node) => placeAt(node.range?.[0] ?? 0);
-  const follow = (node: Node) => (isAlias(node) ? node.resolve(document) : node);
+  const targets = targetsOf(document);
+  const follow = (node: Node) => (isAlias(node) ? targets.get(node) : node);
   return {
     root: document.contents ?? new Scalar(null),
     faults: [...document.errors, ...document.warnings].map(({ code, pos }) => ({
@@ -93,6 +96,25 @@ export function parseYaml(text: string): YamlFile {
       return { entries, faults };
     },
   };
+}
+
+/** What each alias stands for: the node with that anchor that comes last before it. One pass, however many there are. */
+function targetsOf(document: Document): ReadonlyMap<Node, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Node, Node>();
+  visit(document, {
+    Node: (_, node) => {
+      if (isAlias(node)) {
+        const target = anchors.get(node.source);
+        if (target !== undefined) {
+          targets.set(node, target);
+        }
+      } else if (node.anchor !== undefined) {
+        anchors.set(node.anchor, node);
+      }
+    },
+  });
+  return targets;
 }
 
 interface Collecting {

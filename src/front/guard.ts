@@ -85,7 +85,7 @@ function hostAllowed(host: string, rule: GuardRule): boolean {
   const { name, port } = splitPort(host);
   if (
     listed(host, name, rule.allowedHosts) ||
-    (rule.publicUrl !== undefined && host === new URL(rule.publicUrl).host)
+    (rule.publicUrl !== undefined && isAuthorityOf(host, new URL(rule.publicUrl)))
   ) {
     return true;
   }
@@ -93,6 +93,13 @@ function hostAllowed(host: string, rule: GuardRule): boolean {
     return LOOPBACK.test(name) && port === String(rule.port);
   }
   return LOOPBACK.test(name) || IP_LITERAL.test(name);
+}
+
+/** A URL loses its port where that is its scheme's own; a proxy or client may name it all the same (RFC 9110, 4.2.3). */
+function isAuthorityOf(host: string, { host: authority, protocol, port }: URL): boolean {
+  return (
+    host === authority || (port === '' && host === `${authority}:${protocol === 'https:' ? '443' : '80'}`)
+  );
 }
 
 function listed(host: string, name: string, allowed: readonly string[]): boolean {
@@ -157,9 +164,9 @@ function readForms(accept: string): Forms {
   };
 }
 
-/** Throws ACCEPT_REFUSED where a GET takes no event stream: there is nothing else to answer it with. */
-export function requireEventStream(headers: HeaderMap): void {
+/** Throws ACCEPT_REFUSED where the client of `what` takes no event stream: there is nothing else to answer it with. */
+export function requireEventStream(headers: HeaderMap, what = 'A GET'): void {
   if (!acceptedForms(headerOf(headers, 'accept')).sse) {
-    throw new GatewayError('ACCEPT_REFUSED', { detail: 'A GET needs text/event-stream.' });
+    throw new GatewayError('ACCEPT_REFUSED', { detail: `${what} needs text/event-stream.` });
   }
 }

@@ -7,6 +7,9 @@ import type { HeaderMap } from '../protocol/headers.ts';
 import type { EndpointRoute } from './entrance.ts';
 import type { Standing } from './regime.ts';
 
+/** A document that HEAD asks about as well, as monitors do (RFC 9110, 9.1); no event stream is one. */
+export const WITH_HEAD = { exposeHeadRoute: true } as const;
+
 /** What requests and answers have of the server that they are on. */
 export interface HttpServer {
   /** An HTTP request is refused as a whole. */

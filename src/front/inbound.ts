@@ -10,7 +10,8 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from '../protocol/json-rpc.ts';
-import { readJson } from '../protocol/json-text.ts';
+import { type ReadJson, readJson } from '../protocol/json-text.ts';
+import { isLogLevel } from '../protocol/log-level.ts';
 import { META, metaOf } from '../protocol/meta.ts';
 import { isLegacy, isModern, VERSIONS } from '../protocol/versions.ts';
 
@@ -23,9 +24,21 @@ export type Inbound =
   | { readonly kind: 'batch'; readonly values: readonly unknown[]; readonly sessionId: string }
   | { readonly kind: 'refused'; readonly id: RpcId | undefined; readonly error: GatewayError };
 
-/** The JSON value of a body or a line; throws PARSE_FAILED, and BODY_TOO_LARGE for one that would cost too much. */
-export function parseJson(text: string | Bytes, mostBytes: number): unknown {
-  const read = typeof text === 'string' ? readJson(text, mostBytes) : readJsonBytes(text, mostBytes);
+const BYTE_ORDER_MARK = '\ufeff';
+
+/**
+ * The JSON value of a body or a line; throws PARSE_FAILED, and BODY_TOO_LARGE for one that would cost too much. A byte
+ * order mark, with which .NET begins what it writes to a pipe, is passed over (RFC 8259, 8.1).
+ */
+export function parseJson(given: string | Bytes, mostBytes: number): unknown {
+  const read = typeof given === 'string' ? readJson(given, mostBytes) : readJsonBytes(given, mostBytes);
+  const text = read.kind === 'not-json' ? given.toString() : '';
+  return text.startsWith(BYTE_ORDER_MARK)
+    ? requireValue(readJson(text.slice(BYTE_ORDER_MARK.length), mostBytes))
+    : requireValue(read);
+}
+
+function requireValue(read: ReadJson): unknown {
   switch (read.kind) {
     case 'value':
       return read.value;
@@ -52,12 +65,13 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
     return refused(classified.id, new GatewayError('REQUEST_INVALID', { detail: `(${classified.reason})` }));
   }
   const { kind, message } = classified;
-  const params = 'params' in message ? message.params : undefined;
-  const claimed = metaOf(params)[META.version];
-  if (typeof claimed === 'string' && !(sessionId !== undefined && isLegacy(claimed)) && kind !== 'response') {
-    return kind === 'request'
-      ? sortModern(message, claimed, headers)
-      : { kind: 'modern-notification', message };
+  if (kind !== 'response') {
+    const claimed = claimedVersion(message, sessionId !== undefined);
+    if (claimed !== undefined) {
+      return kind === 'request'
+        ? sortModern(message, claimed, headers)
+        : { kind: 'modern-notification', message };
+    }
   }
   if (kind === 'request' && message.method === 'initialize') {
     return { kind: 'initialize', message };
@@ -76,12 +90,31 @@ export function sortInbound(body: unknown, headers: HeaderMap): Inbound {
   return refused(id, new GatewayError('SESSION_REQUIRED'));
 }
 
-/** The session decides about the version, but a header that names one unknown is an error (2025-11-25 transports). */
-function inSession(id: RpcId | undefined, headers: HeaderMap, inbound: Inbound): Inbound {
+/**
+ * The version by which a message asks to be served as a modern one, spoken here or not. What names a legacy version
+ * belongs to a session: to that of its client, or to the one that it opens (spec 2026-07-28: basic/versioning).
+ */
+export function claimedVersion(
+  { method, params }: RpcRequest | RpcNotification,
+  hasSession: boolean,
+): string | undefined {
+  const claimed = metaOf(params)[META.version];
+  const legacy = isLegacy(claimed) && (hasSession || method === 'initialize');
+  return typeof claimed === 'string' && !legacy ? claimed : undefined;
+}
+
+/**
+ * The session decides about the version, but a header that names one unknown is an error, whatever the HTTP method
+ * (2025-11-25 transports, Protocol Version Header).
+ */
+export function versionFault(headers: HeaderMap): GatewayError | undefined {
   const version = headerOf(headers, HEADERS.version);
-  return version === undefined || isLegacy(version) || isModern(version)
-    ? inbound
-    : refused(id, unsupported(version));
+  return version === undefined || isLegacy(version) || isModern(version) ? undefined : unsupported(version);
+}
+
+function inSession(id: RpcId | undefined, headers: HeaderMap, inbound: Inbound): Inbound {
+  const fault = versionFault(headers);
+  return fault === undefined ? inbound : refused(id, fault);
 }
 
 function sortModern(message: RpcRequest, version: string, headers: HeaderMap): Inbound {
@@ -93,14 +126,22 @@ function sortModern(message: RpcRequest, version: string, headers: HeaderMap): I
   return fault === undefined ? { kind: 'modern-request', message, version } : refused(message.id, fault);
 }
 
-/** What is wrong with the envelope of a modern request that claims this version (spec: basic/index, `_meta`). */
+/**
+ * What is wrong with the envelope of a modern request that claims this version (spec: basic/index, `_meta`; for the log
+ * level server/utilities/logging, Error Handling: a server that many share must not be told one that means nothing).
+ */
 export function envelopeFault(message: RpcRequest, version: string): GatewayError | undefined {
   if (!isModern(version)) {
     return unsupported(version);
   }
-  return isObject(metaOf(message.params)[META.clientCapabilities])
+  const meta = metaOf(message.params);
+  if (!isObject(meta[META.clientCapabilities])) {
+    return new GatewayError('META_MISSING', { detail: `(${META.clientCapabilities})` });
+  }
+  const level = meta[META.logLevel] ?? undefined;
+  return level === undefined || isLogLevel(level)
     ? undefined
-    : new GatewayError('META_MISSING', { detail: `(${META.clientCapabilities})` });
+    : new GatewayError('PARAMS_INVALID', { detail: `${META.logLevel} is no log level.` });
 }
 
 /** The refusal of a JSON array where one message has to be. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
+import { Gathered } from '../base/gathered.ts';
 import { type Bytes, bytesOf } from '../base/pieces.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HttpRequest } from './http.ts';
@@ -34,7 +35,7 @@ export class Intake {
       taken(refusal);
       return;
     }
-    const parts: Buffer[] = [];
+    const parts = new Gathered();
     let over = false;
     const settle = (fault: Error | null, bytes?: Bytes) => {
       over = true;
@@ -56,12 +57,12 @@ export class Intake {
         body.pause();
         settle(excess);
       } else if (!over) {
-        parts.push(part);
+        parts.add(part);
       }
     });
     body.on('end', () => {
       if (!over) {
-        settle(null, bytesOf(parts));
+        settle(null, bytesOf(parts.take()));
       }
     });
     body.on('error', broken);

@@ -10,7 +10,7 @@ import { Exchange, type ExchangeOptions, openStream } from './exchange.ts';
 import type { FrontOptions } from './front.ts';
 import { acceptedForms, requireEventStream } from './guard.ts';
 import type { HttpReply } from './http.ts';
-import { sortInbound } from './inbound.ts';
+import { sortInbound, versionFault } from './inbound.ts';
 import { serveListen } from './listen-route.ts';
 import { refuse } from './refusal.ts';
 import { replaysOf, serveGet } from './session-stream.ts';
@@ -72,6 +72,7 @@ async function modern(here: Visit, message: RpcRequest, version: string): Promis
   if (message.method === 'subscriptions/listen') {
     const context = modernContext(front, standing, about, { signal, say: () => false });
     try {
+      requireEventStream(request.headers, message.method);
       await serveListen({ front, standing, context }, message, () => streamFor(here));
     } catch (thrown) {
       refuse(reply, toGatewayError(thrown), message.id);
@@ -135,6 +136,17 @@ function resumableFor(here: Visit, session: Session) {
   return stream;
 }
 
+/** Of a GET or DELETE, which has no body that says what it is; undefined: it named none. */
+function namedSession(here: Visit): Session | undefined {
+  const { headers } = here.request;
+  const id = headerOf(headers, HEADERS.session);
+  const fault = id === undefined ? undefined : versionFault(headers);
+  if (fault !== undefined) {
+    throw fault;
+  }
+  return id === undefined ? undefined : sessionOf(here, id);
+}
+
 function sessionOf(here: Visit, id: string): Session {
   const session = here.front.sessions.open(id, here.principal, here.entrance.id);
   if (session === undefined) {
@@ -146,20 +158,19 @@ function sessionOf(here: Visit, id: string): Session {
 /** The stream of a legacy session. Without a session it is refused at once: some clients would wait on it for ever. */
 async function get(here: Visit): Promise<void> {
   const { front, request } = here;
-  const sessionId = headerOf(request.headers, HEADERS.session);
-  if (sessionId === undefined) {
+  const session = namedSession(here);
+  if (session === undefined) {
     return notOffered(here);
   }
-  const session = sessionOf(here, sessionId);
   requireEventStream(request.headers);
   return serveGet(front, session, { ...here, lastEvent: headerOf(request.headers, HEADERS.lastEvent) });
 }
 
 async function end(here: Visit): Promise<void> {
-  const sessionId = headerOf(here.request.headers, HEADERS.session);
-  if (sessionId === undefined) {
+  const session = namedSession(here);
+  if (session === undefined) {
     return notOffered(here);
   }
-  endSession(here.front, sessionOf(here, sessionId));
+  endSession(here.front, session);
   void here.reply.code(204).send();
 }

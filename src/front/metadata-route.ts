@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Endpoint, endpointOf, MCP, resourceMetadata, WELL_KNOWN } from '../access/resource.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { FrontOptions } from './front.ts';
+import { WITH_HEAD } from './http.ts';
 
 /**
  * Where to sign in, for everybody (RFC 9728, 3). The document of an endpoint is the same whether anything is there or
@@ -21,8 +22,10 @@ export function metadataRoutes(server: FastifyInstance, front: FrontOptions): vo
     }
     return resourceMetadata(front.base(), endpoint, jwt, name);
   };
-  server.get(WELL_KNOWN, async () => serve(''));
-  server.get<{ Params: { '*': string } }>(`${WELL_KNOWN}/*`, async ({ params }) => serve(`/${params['*']}`));
+  server.get(WELL_KNOWN, WITH_HEAD, async () => serve(''));
+  server.get<{ Params: { '*': string } }>(`${WELL_KNOWN}/*`, WITH_HEAD, async ({ params }) =>
+    serve(`/${params['*']}`),
+  );
 }
 
 /** `before`: what the public URL has before the paths of the gateway; a proxy may have taken it away. */

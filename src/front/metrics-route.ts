@@ -4,6 +4,7 @@ import { credentialOf, sentCredentials } from '../access/credential.ts';
 import { MCP } from '../access/resource.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { FrontOptions } from './front.ts';
+import { WITH_HEAD } from './http.ts';
 import { operatorOnly } from './ops-route.ts';
 
 /** The text format of Prometheus. */
@@ -16,7 +17,7 @@ export function metricsRoute(server: FastifyInstance, front: FrontOptions): void
     return;
   }
   server.server.on('connection', (socket) => metrics.traffic.add(socket));
-  server.get('/metrics', async (request, reply) => {
+  server.get('/metrics', WITH_HEAD, async (request, reply) => {
     // Pages of other origins have no business here, whatever they may do elsewhere.
     for (const name of Object.keys(request.corsHeaders)) {
       reply.removeHeader(name);
@@ -44,7 +45,9 @@ function isToken(sha256: string | undefined, request: FastifyRequest): boolean {
   }
   try {
     const { text } = credentialOf(sentCredentials(request.raw.rawHeaders));
-    return timingSafeEqual(createHash('sha256').update(text).digest(), Buffer.from(sha256, 'hex'));
+    // A header is bytes, each of which Node makes a character.
+    const sent = createHash('sha256').update(text, 'latin1').digest();
+    return timingSafeEqual(sent, Buffer.from(sha256, 'hex'));
   } catch (thrown) {
     if (thrown instanceof GatewayError) {
       // No credential, or none that could be this one: whether that is enough, operatorOnly says.

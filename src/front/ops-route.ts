@@ -6,11 +6,12 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import type { FrontOptions } from './front.ts';
 import { isLoopback } from './guard.ts';
+import { WITH_HEAD } from './http.ts';
 
 /** `/healthz`: the process lives. `/readyz`: traffic may come; details only for operators. `/api/…`: for them alone. */
 export function opsRoutes(server: FastifyInstance, front: FrontOptions): void {
-  server.get('/healthz', async () => ({ status: 'ok' }));
-  server.get('/readyz', async (request, reply) => {
+  server.get('/healthz', WITH_HEAD, async () => ({ status: 'ok' }));
+  server.get('/readyz', WITH_HEAD, async (request, reply) => {
     const { ready, status, config, state, upstreams, gone } = front.readiness();
     const operator = await isOperator(front, request);
     reply.code(ready ? 200 : 503);

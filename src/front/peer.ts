@@ -1,15 +1,13 @@
 import { Ender } from '../base/ender.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { classify, type RpcId, type RpcMessage, type RpcRequest } from '../protocol/json-rpc.ts';
-import { META, metaOf } from '../protocol/meta.ts';
-import { isLegacy } from '../protocol/versions.ts';
 import { addOutlet, removeOutlet } from './aside.ts';
 import { takeAnswer } from './asking.ts';
 import { batchOf } from './batch.ts';
 import { type Calls, cancel, track } from './calls.ts';
 import { answerInSession, callerOf, endSession, greet, hear, modernContext } from './channel.ts';
 import type { FrontOptions } from './front.ts';
-import { envelopeFault, noBatches } from './inbound.ts';
+import { claimedVersion, envelopeFault, noBatches } from './inbound.ts';
 import { serveListen } from './listen-route.ts';
 import type { Outlet } from './outlet.ts';
 import { refusal } from './refusal.ts';
@@ -105,8 +103,8 @@ export class Peer {
       return this.refuse(new GatewayError('RATE_LIMITED'), message.id);
     }
     const session = this.#session;
-    const version = metaOf(message.params)[META.version];
-    if (typeof version === 'string' && !(session !== undefined && isLegacy(version))) {
+    const version = claimedVersion(message, session !== undefined);
+    if (version !== undefined) {
       return modern
         ? this.#modern(message, version)
         : this.refuse(new GatewayError('METHOD_UNKNOWN'), message.id);

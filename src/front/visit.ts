@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { sentCredentials } from '../access/credential.ts';
@@ -120,12 +121,20 @@ export async function notOffered({ reply, allow }: Pick<Visit, 'reply' | 'allow'
   refuse(reply, new GatewayError('HTTP_METHOD_REFUSED'));
 }
 
-/** The JSON value of a body; throws TYPE_REFUSED where there is none, and as {@link parseJson}. */
+/**
+ * The JSON value of a body; throws TYPE_REFUSED where there is none, and as {@link parseJson}. In another encoding than
+ * UTF-8 it is refused (2025-11-25: basic/transports): servers would get other words than the client has written.
+ */
 export function bodyOf({ front, request }: Pick<Visit, 'front' | 'request'>): unknown {
-  if (!isBytes(request.body)) {
+  const { body } = request;
+  if (!isBytes(body)) {
     throw new GatewayError('TYPE_REFUSED');
   }
-  return parseJson(request.body, front.regime().settings.limits.maxBodyBytes);
+  // Pieces may not be able to tell; then they are joined.
+  if (Buffer.isBuffer(body) ? !isUtf8(body) : !body.isUtf8 && !isUtf8(body.joined())) {
+    throw new GatewayError('PARSE_FAILED', { detail: 'It is not UTF-8.' });
+  }
+  return parseJson(body, front.regime().settings.limits.maxBodyBytes);
 }
 
 /** Aborts when the connection of a response is over before all of it was said; at once where it is over already. */

@@ -210,13 +210,23 @@ function fromToml(text: string): Source | readonly Problem[] {
 /** TOML as plain data, or the place where it stops being any. */
 export function readToml(text: string): { readonly value: unknown } | { readonly fault: Problem } {
   try {
-    return { value: parseToml(text.replace(/^\uFEFF/, ''), { maxDepth: DEEPEST }) };
+    const value = parseToml(text.replace(/^\uFEFF/, ''), { maxDepth: DEEPEST });
+    return isTooDeep(value, DEEPEST) ? { fault: fault({ line: 1, column: 1 }, TOO_DEEP) } : { value };
   } catch (thrown) {
     // Its own message quotes the file.
     const place =
       thrown instanceof TomlError ? { line: thrown.line, column: thrown.column } : { line: 1, column: 1 };
     return { fault: fault(place, 'not valid TOML') };
   }
+}
+
+/** The parser counts brackets, and not the dots in the names of tables. */
+function isTooDeep(value: unknown, left: number): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (left === 0 || Object.values(value).some((each) => isTooDeep(each, left - 1)))
+  );
 }
 
 /** The entry under a key; of two, the last, as JSON readers take it. */

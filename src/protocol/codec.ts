@@ -1,6 +1,6 @@
 import { ERRORS } from '../base/error-table.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
-import { era2025 } from './era-2025.ts';
+import { era2025, MODERN_CODES } from './era-2025.ts';
 import { era2026 } from './era-2026.ts';
 import type { EraCodec } from './era-codec.ts';
 import type { RpcErrorObject } from './json-rpc.ts';
@@ -18,10 +18,14 @@ export function codecFor(version: string): EraCodec {
   return codec;
 }
 
-/** Any thrown value as a JSON-RPC error object, not yet in an era's form. An upstream's own error passes as it is. */
+/**
+ * Any thrown value as a JSON-RPC error object, not yet in an era's form. An upstream's own error passes as it is, but what
+ * a legacy one says with a number of the modern era is not what a modern client would read in it.
+ */
 export function wireError(thrown: unknown): RpcErrorObject {
   if (thrown instanceof UpstreamRpcError) {
-    return thrown.error;
+    const { error, legacy } = thrown;
+    return legacy && MODERN_CODES.has(error.code) ? { ...error, code: ERRORS.INTERNAL.rpc } : error;
   }
   if (!(thrown instanceof GatewayError)) {
     return { code: ERRORS.INTERNAL.rpc, message: ERRORS.INTERNAL.says, data: { code: 'INTERNAL' } };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, without } from '../base/json.ts';
 
 /** JSON-RPC 2.0 as MCP narrows it: ids are strings or integers, never null (spec: basic/index, Messages). */
 export type RpcId = string | number;
@@ -50,11 +50,15 @@ export function isRpcId(value: unknown): value is RpcId {
   );
 }
 
+/** Error codes are integers (spec: basic/index, Error Responses): strict peers cannot read a message with another one. */
 function isRpcError(value: unknown): value is RpcErrorObject {
-  return isObject(value) && typeof value['code'] === 'number' && typeof value['message'] === 'string';
+  return isObject(value) && Number.isSafeInteger(value['code']) && typeof value['message'] === 'string';
 }
 
-/** Sorts one parsed JSON value. `params` that is null counts as absent (some peers send it so). */
+/**
+ * Sorts one parsed JSON value. Members that are null count as absent where their type has no null, since some peers write
+ * every member that they know: `params`, `method`, and of `result` and `error` the one that is not meant.
+ */
 export function classify(value: unknown): Classified {
   if (!isObject(value)) {
     return { kind: 'invalid', reason: 'not a JSON object' };
@@ -64,17 +68,18 @@ export function classify(value: unknown): Classified {
   if (value['jsonrpc'] !== '2.0') {
     return { kind: 'invalid', reason: 'jsonrpc must be "2.0"', ...known };
   }
-  if (Object.hasOwn(value, 'method')) {
+  if (Object.hasOwn(value, 'method') && value['method'] !== null) {
     return classifyCall(value, known);
   }
+  // Readers tell a result from an error by which of the two members is there.
   // The casts below: every member that the type names was looked at; the compiler does not follow single members.
+  if (isRpcError(value['error'])) {
+    return { kind: 'response', message: without(value, 'method', 'result') as unknown as RpcFailure };
+  }
   if (isObject(value['result'])) {
     return isRpcId(id)
-      ? { kind: 'response', message: value as unknown as RpcResult }
+      ? { kind: 'response', message: without(value, 'method', 'error') as unknown as RpcResult }
       : { kind: 'invalid', reason: 'a result needs the id of its request' };
-  }
-  if (isRpcError(value['error'])) {
-    return { kind: 'response', message: value as unknown as RpcFailure };
   }
   return { kind: 'invalid', reason: 'neither a request, a notification, a result nor an error', ...known };
 }

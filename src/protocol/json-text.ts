@@ -1,3 +1,5 @@
+import { withExactNumbers } from './exact-numbers.ts';
+
 /** What a peer's text turned out to be: a JSON value, no JSON, or JSON of a shape that costs more than its length tells. */
 export type ReadJson =
   | { readonly kind: 'value'; readonly value: unknown }
@@ -28,11 +30,18 @@ export function readJson(text: string, mostBytes: number): ReadJson {
   if (excess !== undefined) {
     return { kind: 'excessive', excess };
   }
+  let value: unknown;
   try {
-    return { kind: 'value', value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch (thrown) {
     return { kind: 'not-json', cause: thrown };
   }
+  return { kind: 'value', value: withExactNumbers(value, text, stringEnd) };
+}
+
+/** The value of a text that is data as a whole, from somebody who is trusted with its size. Throws what `JSON.parse` throws. */
+export function parseData(text: string): unknown {
+  return withExactNumbers(JSON.parse(text), text, stringEnd, true);
 }
 
 const QUOTE = 0x22;

@@ -13,6 +13,15 @@ export const META = {
   relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
 
+/**
+ * The token under which the client of a request wants to hear of its progress. One of another type than the specification
+ * gives it (patterns/progress) is none: some clients write null where they want to hear nothing.
+ */
+export function progressTokenOf(params: JsonObject | undefined): string | number | undefined {
+  const token = metaOf(params)[META.progressToken];
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined;
+}
+
 /** Members of a request's `_meta` that belong to one hop: the gateway writes its own towards each upstream. */
 const HOP_KEYS = [
   META.version,

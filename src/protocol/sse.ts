@@ -8,7 +8,18 @@ export const KEEP_ALIVE = ': keep-alive\n\n';
  * a client that lost the connection names to go on after this event (2025-11-25: basic/transports, Resumability).
  */
 export function messageEvent(json: string, id?: string): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${json}\n\n`;
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${onOneLine(json)}\n\n`;
+}
+
+/**
+ * Some readers end a line at U+0085, U+2028 and U+2029 too, as Python's `splitlines` does, on which clients were built. JSON
+ * allows them in strings as they are: they go as escapes, which mean the same.
+ */
+function onOneLine(json: string): string {
+  return json.replace(
+    /[\u0085\u2028\u2029]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /**

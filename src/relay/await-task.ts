@@ -2,6 +2,7 @@ import type { EndSignal } from '../base/ender.ts';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import { pause } from '../base/time.ts';
+import { isPassing } from './passing-fault.ts';
 
 /** Shortest and longest time between two looks at a task, in ms, whatever its server suggests. */
 const LEAST_POLL_MS = 250;
@@ -44,19 +45,36 @@ export async function awaitTask(options: AwaitTaskOptions): Promise<JsonObject> 
 
 /** The task in its last state. */
 async function untilEnd(taskId: string, options: AwaitTaskOptions): Promise<JsonObject> {
-  const { upstream, created, ask, signal, totalMs } = options;
-  const until = Date.now() + totalMs;
+  const until = Date.now() + options.totalMs;
   const answered = new Set<string>();
-  let task = created;
+  let task = options.created;
   while (!ENDS.has(task['status'])) {
     await answerNew(task, taskId, answered, options);
-    await pause(pollAfter(task), signal);
+    task = await nextState(task, taskId, until, options);
+  }
+  return task;
+}
+
+/** Looks at the task again. A look that fails on its way says nothing of the task, which goes on: it is made once more. */
+async function nextState(
+  task: JsonObject,
+  taskId: string,
+  until: number,
+  { upstream, ask, signal }: AwaitTaskOptions,
+): Promise<JsonObject> {
+  for (let failures = 0; ; failures += 1) {
+    await pause(Math.min(pollAfter(task) * 2 ** failures, LONGEST_POLL_MS), signal);
     if (signal.aborted || Date.now() > until) {
       throw new GatewayError(signal.aborted ? 'CANCELLED' : 'UPSTREAM_TIMEOUT', { upstream });
     }
-    task = await ask('tasks/get', { taskId });
+    try {
+      return await ask('tasks/get', { taskId });
+    } catch (thrown) {
+      if (!isPassing(thrown, failures)) {
+        throw thrown;
+      }
+    }
   }
-  return task;
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
@@ -76,7 +94,12 @@ function failureOf(task: JsonObject): { code: number; message: string; data?: un
   const error = objectAt(task, 'error');
   const { code, data } = error ?? {};
   const message = stringAt(error, 'message') ?? 'The task failed.';
-  return { code: typeof code === 'number' ? code : -32603, message, ...(data === undefined ? {} : { data }) };
+  // Only integers are codes (spec: basic/index, Error Responses).
+  return {
+    code: Number.isSafeInteger(code) ? Number(code) : -32603,
+    message,
+    ...(data === undefined ? {} : { data }),
+  };
 }
 
 /** Each question is put once: a server repeats those that are open in every answer. */

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, without } from '../base/json.ts';
 import type { Settings } from '../config/settings.ts';
 import { extensionsOf, hasExtension, requiring, TASKS } from '../protocol/extensions.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
-import { META, metaOf } from '../protocol/meta.ts';
+import { progressTokenOf } from '../protocol/meta.ts';
 import { CONVERSABLE, ofTask, type TaskNames } from '../protocol/questions.ts';
 import type { CallOptions } from '../upstream/call.ts';
 import type { Fleet } from '../upstream/fleet.ts';
@@ -118,6 +118,7 @@ export class Conversation {
       create: (asked) => this.#call(target, asked, context, hooks),
       result: (task) => this.#call(about('tasks/result'), task, context, hooks),
       cancel: (task) => this.#call(about('tasks/cancel'), task, context, {}),
+      signal: hooks.signal ?? context.signal,
     });
   }
 
@@ -185,7 +186,7 @@ export class Conversation {
       const { requestState } = result;
       sent = {
         ...params,
-        inputResponses: await answersOf(requests, context, session),
+        inputResponses: await answersOf(requests, context, session, target.upstream),
         ...(requestState === undefined ? {} : { requestState }),
       };
     }
@@ -207,7 +208,7 @@ export class Conversation {
         if (context.session === undefined) {
           throw new GatewayError('CAPABILITY_MISSING', { upstream });
         }
-        return answersOf(requests, context, context.session);
+        return answersOf(requests, context, context.session, upstream);
       },
     });
   }
@@ -233,7 +234,7 @@ export class Conversation {
       timeoutMs: method === 'tasks/result' ? timeouts.total : timeouts.call,
       totalMs: timeouts.total,
       times: context.record,
-      progress: method === 'tools/call' || metaOf(params)[META.progressToken] !== undefined,
+      progress: method === 'tools/call' || progressTokenOf(params) !== undefined,
       ...hooks,
       ...(target.headers === undefined ? {} : { headers: target.headers }),
       repeatable: mayRepeat(fleet.settings(upstream), String(params['name']), target.hints),

@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
+import { whole } from '../base/long-text.ts';
 import { searchTools } from '../catalog/search.ts';
 import { CALL, DESCRIBE, SEARCH } from '../catalog/search-names.ts';
 import type { Store } from '../catalog/store.ts';
@@ -51,9 +52,9 @@ export class Finder {
     const args = objectAt(params, 'arguments') ?? {};
     switch (params?.['name']) {
       case SEARCH:
-        return this.#search(args, context);
+        return this.#search(read(args), context);
       case DESCRIBE:
-        return this.#describe(args, context);
+        return this.#describe(read(args), context);
       case CALL:
         return this.#call(params, args, context);
       default:
@@ -103,7 +104,9 @@ export class Finder {
 
   /** The same as a call of that tool by its own name; only that the client could not send headers for it. */
   async #call(params: JsonObject, args: JsonObject, context: RequestContext): Promise<JsonObject> {
-    const { name, arguments: given } = args;
+    const { name } = args;
+    // `null` counts as not given, as models send it.
+    const given = args['arguments'] ?? undefined;
     if (typeof name !== 'string') {
       return failed('name must be a string: the name of the tool to call.');
     }
@@ -156,6 +159,11 @@ export class Finder {
     );
     return { view: viewOf(catalog, entrance.selection, sightOf(context)), unread };
   }
+}
+
+/** With long texts decoded: they are read here. */
+function read(args: JsonObject): JsonObject {
+  return whole(args) as JsonObject; // whatever is in it, an object stays one
 }
 
 function described(

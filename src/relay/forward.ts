@@ -4,6 +4,7 @@ import { isObject, type JsonObject, objectAt, stringAt } from '../base/json.ts';
 import type { Entry, ResourceRoute } from '../catalog/snapshot.ts';
 import { workForOneResult } from '../catalog/template.ts';
 import { resourceAt, viewOf } from '../catalog/view.ts';
+import { wireError } from '../protocol/codec.ts';
 import { asJudged } from '../vetting/blind-values.ts';
 import type { Checks } from '../vetting/checks.ts';
 import type { JudgedResult } from '../vetting/results.ts';
@@ -63,11 +64,11 @@ export class Forward {
     try {
       return await send(entry);
     } catch (thrown) {
-      if (!(thrown instanceof UpstreamRpcError) || thrown.error.code !== HEADER_MISMATCH) {
+      if (!(thrown instanceof UpstreamRpcError) || wireError(thrown).code !== HEADER_MISMATCH) {
         throw thrown;
       }
-      // Refused before it acted, because our copy of its schema is old: read it again, and once more
-      // (spec 2026-07-28: transports/streamable-http, Client Behavior).
+      // Refused before it acted, by a server that knows this code, because our copy of its schema is old: read it again,
+      // and once more (spec 2026-07-28: transports/streamable-http, Client Behavior).
       return send(await lookup.again(entry, name, context));
     }
   }
@@ -79,12 +80,16 @@ export class Forward {
     params: JsonObject | undefined,
     context: RequestContext,
   ): JsonObject | undefined {
-    const given = asJudged(tool.item['inputSchema'], params?.['arguments']);
-    const judged = this.#options.checks.arguments.judge(tool, name, given);
+    const given = params?.['arguments'];
+    const blind = asJudged(tool.item['inputSchema'], given);
+    const check = this.#options.checks.arguments;
+    const judged = check.judge(tool, name, blind);
     if (judged.kind === 'refused') {
       routed(context, tool);
       flag(context, 'arguments_rejected');
-      return judged.refusal;
+      // What is said of a long text that nobody has read has to be said of that text.
+      const told = blind === given ? judged : check.judge(tool, name, given);
+      return (told.kind === 'refused' ? told : judged).refusal;
     }
     if (judged.kind === 'warned') {
       flag(context, 'arguments_unfit');

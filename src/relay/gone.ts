@@ -195,7 +195,10 @@ function namelessKey({ upstream, item }: Entry): string {
   return `${upstream} ${namelessDigest(item)}`;
 }
 
-/** Tools that came at the same time with the same definition as one that went, by {@link namelessKey}. */
+/**
+ * Tools that came at the same time with the same definition as one that went, by {@link namelessKey}. Where several went or
+ * came with it, as tools that say little of themselves do, nobody can tell which of them is which.
+ */
 function movedTo(lost: readonly Entry[], before: Catalog, after: Catalog): ReadonlyMap<string, string> {
   const upstreams = new Set(lost.map(({ upstream }) => upstream));
   const known = new Set(before.entries.tools);
@@ -205,7 +208,23 @@ function movedTo(lost: readonly Entry[], before: Catalog, after: Catalog): Reado
     before.toolOf(entry.upstream, entry.original) === undefined &&
     before.withheld.toolOf(entry.upstream, entry.original) === undefined;
   const come = [...after.entries.tools, ...ofTools(after)].filter(isNew).slice(0, MOST_MOVED);
-  return new Map(come.map((entry) => [namelessKey(entry), entry.original]));
+  const went = new Set(onlyOnes(lost).map(namelessKey));
+  return new Map(
+    onlyOnes(come).flatMap((entry) => {
+      const key = namelessKey(entry);
+      return went.has(key) ? [[key, entry.original] as const] : [];
+    }),
+  );
+}
+
+/** Those whose definition no other of them has; one tool may stand among them twice. */
+function onlyOnes(entries: readonly Entry[]): readonly Entry[] {
+  const names = new Map<string, Set<string>>();
+  for (const entry of entries) {
+    const key = namelessKey(entry);
+    names.set(key, (names.get(key) ?? new Set()).add(entry.original));
+  }
+  return entries.filter((entry) => names.get(namelessKey(entry))?.size === 1);
 }
 
 interface Known {

@@ -1,9 +1,13 @@
+import type { EndSignal } from '../base/ender.ts';
 import type { JsonObject } from '../base/json.ts';
 import { stringAt } from '../base/json.ts';
 import { pause } from '../base/time.ts';
+import { isPassing } from './passing-fault.ts';
 
 /** Longest wait for the server's word that a task is cancelled, in ms. */
 const CANCEL_MS = 5_000;
+/** Until a wait that broke is taken up again, for the first time; twice as long each time after. */
+const AGAIN_MS = 250;
 
 export interface LegacyTaskOptions {
   /** The call itself; `params` ask for a task. */
@@ -11,6 +15,8 @@ export interface LegacyTaskOptions {
   /** The wait for its result, in which the server may ask questions. */
   readonly result: (params: JsonObject) => Promise<JsonObject>;
   readonly cancel: (params: JsonObject) => Promise<JsonObject>;
+  /** Aborts when nobody waits any more. */
+  readonly signal: EndSignal;
 }
 
 /**
@@ -23,9 +29,23 @@ export async function throughTask(params: JsonObject, options: LegacyTaskOptions
   if (taskId === undefined) {
     return created;
   }
-  return options.result({ taskId }).catch(async (thrown: unknown) => {
+  return resultOf({ taskId }, options).catch(async (thrown: unknown) => {
     // Whether the server takes the word changes nothing for the client.
     await Promise.race([Promise.allSettled([options.cancel({ taskId })]), pause(CANCEL_MS)]);
     throw thrown;
   });
+}
+
+/** Waits for the result. A wait that breaks on its way is taken up again. */
+async function resultOf(task: JsonObject, { result, signal }: LegacyTaskOptions): Promise<JsonObject> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await result(task);
+    } catch (thrown) {
+      if (!isPassing(thrown, failures) || signal.aborted) {
+        throw thrown;
+      }
+    }
+    await pause(AGAIN_MS * 2 ** failures, signal);
+  }
 }

@@ -10,7 +10,7 @@ import type { Settings } from '../config/settings.ts';
 import type { EraCodec } from '../protocol/era-codec.ts';
 import { type CacheHints, type Era, type Item, KIND_FACTS, type Kind } from '../protocol/model.ts';
 import { type Caller, type RequestContext, sightOf } from './context.ts';
-import type { Shown, ShownTools } from './find-list.ts';
+import { listingKey, type Shown, type ShownTools } from './find-list.ts';
 import type { Hello } from './hello.ts';
 import { KeptPages } from './kept-pages.ts';
 import type { OfferedPage } from './record.ts';
@@ -245,9 +245,11 @@ function entranceKey(context: RequestContext): string {
   return `${context.entrance.id} ${context.entrance.selection.style}`;
 }
 
-/** What the client may see, as it was when the walk began. */
+/** What the client may see, and what of that is listed, as it was when the walk began. */
 function rightsKey(context: RequestContext): string {
-  return createHash('sha256').update(sightOf(context).key).digest('base64url').slice(0, 16);
+  const { listing } = context.entrance;
+  const key = listing === undefined ? sightOf(context).key : `${sightOf(context).key} ${listingKey(listing)}`;
+  return createHash('sha256').update(key).digest('base64url').slice(0, 16);
 }
 
 /**

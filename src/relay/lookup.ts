@@ -192,7 +192,12 @@ export class Lookup {
       return unapproved(held, lock(), context);
     }
     const [fault] = owners.flatMap((id) => store.gap(context.principal, id, kind)?.fault ?? []);
-    const unread = owners.find((id) => !catalog.parts.has(id) && !hello.reachable(id));
+    const isUnread = (id: string) => catalog.parts.get(id)?.lists[kind] === undefined;
+    const unread = owners.find((id) =>
+      hello.reachable(id)
+        ? hello.upstreamDeclares(id, kind, context) && isUnread(id)
+        : !catalog.parts.has(id),
+    );
     const went = fault === undefined && unread === undefined ? this.went(kind, name, context) : undefined;
     if (went !== undefined) {
       gone.count(context.client.info.name, name);
@@ -204,9 +209,11 @@ export class Lookup {
       return fault;
     }
     const what = kind === 'tools' ? 'tool' : 'prompt';
-    return unread === undefined
-      ? new GatewayError('NAME_UNKNOWN', { detail: `(${what}: ${name.slice(0, 128)})` })
-      : new GatewayError('UPSTREAM_DOWN', { upstream: unread });
+    if (unread === undefined) {
+      return new GatewayError('NAME_UNKNOWN', { detail: `(${what}: ${name.slice(0, 128)})` });
+    }
+    const detail = hello.reachable(unread) ? { detail: `What ${what}s it has could not be read.` } : {};
+    return new GatewayError('UPSTREAM_DOWN', { upstream: unread, ...detail });
   }
 
   /** A tool that was there under this name, and that the client could see if it still were. */

@@ -135,13 +135,17 @@ export class ParkedCalls {
   }
 
   async #follow(call: ParkedCall, listener: Listener): Promise<Turn> {
-    const result = await call.next(listener);
-    if (result === 'asked') {
-      return this.#park(call, listener.principal);
+    let parked = false;
+    try {
+      const result = await call.next(listener);
+      parked = result === 'asked';
+      return result === 'asked' ? this.#park(call, listener.principal) : { kind: 'done', result };
+    } finally {
+      // The call is over, however it ended: a question that is open still gets no answer here, and its server must not wait.
+      if (!parked) {
+        call.end();
+      }
     }
-    // A question that is open still was caused by another call: its server must not wait for an answer from here.
-    call.end();
-    return { kind: 'done', result };
   }
 
   #park(call: ParkedCall, principal: string): Turn {

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
 import type { RpcNotification } from '../protocol/json-rpc.ts';
 import { logLevelReaches } from '../protocol/log-level.ts';
-import { META, metaOf } from '../protocol/meta.ts';
+import { progressTokenOf } from '../protocol/meta.ts';
 import type { RequestContext } from './context.ts';
 
 /** Progress under the client's own token, and only where it gave one; log messages that it wants to hear. */
 export function relayNotice(notice: RpcNotification, params: JsonObject, context: RequestContext): void {
   if (notice.method === 'notifications/progress') {
-    const progressToken = metaOf(params)[META.progressToken];
+    const progressToken = progressTokenOf(params);
     if (progressToken !== undefined) {
       context.notify({ ...notice, params: { ...notice.params, progressToken } });
     }

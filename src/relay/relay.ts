@@ -205,7 +205,7 @@ export class Relay {
   /** What an upstream's error may say to a client. */
   #vetted(thrown: UpstreamRpcError, { method, params }: RpcRequest, context: RequestContext): RpcErrorObject {
     const of = { upstream: thrown.upstream, original: method, sent: params };
-    const { error, flags } = this.#options.errors.error(of, thrown.error);
+    const { error, flags } = this.#options.errors.error(of, wireError(thrown));
     for (const each of flags) {
       flag(context, each);
     }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../base/errors.ts';
+import { ExactNumber } from '../base/exact-number.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
+import { LongText } from '../base/long-text.ts';
 import type { Sealer } from '../base/sealed.ts';
 import type { RequestContext } from './context.ts';
 
@@ -76,9 +78,11 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(sorted);
   }
-  if (!isObject(value)) {
+  // What is kept as its peer wrote it is written so.
+  if (!isObject(value) || value instanceof LongText || value instanceof ExactNumber) {
     return value;
   }
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return members.map(([key, member]) => [key, sorted(member)]);
+  // No list is one of these.
+  return { members: members.map(([key, member]) => [key, sorted(member)]) };
 }

@@ -1,5 +1,7 @@
-import { GatewayError } from '../base/errors.ts';
+import { Ender } from '../base/ender.ts';
+import { GatewayError, RpcRefusal } from '../base/errors.ts';
 import { isObject, type JsonObject, stringAt } from '../base/json.ts';
+import { cut } from '../base/log.ts';
 import { hasExtension, negotiated, TASKS } from '../protocol/extensions.ts';
 import { type Asked, asLegacyQuestion, carried, missingFor } from '../protocol/questions.ts';
 import type { Question } from '../upstream/call.ts';
@@ -8,6 +10,9 @@ import type { Party } from '../upstream/party.ts';
 import type { Caller, RequestContext, SessionFace } from './context.ts';
 
 /** Questions of servers on their way to the client (design, Eras; spec 2026-07-28: patterns/mrtr). */
+
+/** Characters of a client's refusal that its call ends with. */
+const LONGEST_REFUSAL = 500;
 
 /** For whom this request is made, as far as the upstream connection depends on it; `server` is what that declared. */
 export function partyOf(context: Caller, server: JsonObject): Party {
@@ -100,17 +105,44 @@ export function inputRequestsOf(
   return requests;
 }
 
-/** Asks a legacy client everything that a modern upstream wants to know, at once, on the stream of the call. */
+/**
+ * Asks a legacy client everything that a modern upstream wants to know, at once, on the stream of the call. Throws
+ * QUESTION_FAILED where the client answers one with an error, which that era has and the upstream's has not, or not at
+ * all; then the others are taken back.
+ */
 export async function answersOf(
   requests: ReadonlyMap<string, Asked>,
   context: RequestContext,
   session: SessionFace,
+  upstream: string,
 ): Promise<JsonObject> {
-  const answers = await Promise.all(
-    [...requests].map(async ([key, asked]) => {
-      const question = { ...asLegacyQuestion(asked, context.codec.version), signal: context.signal };
-      return [key, await session.ask(question)] as const;
-    }),
-  );
-  return Object.fromEntries(answers);
+  const over = new Ender();
+  const end = () => over.abort();
+  context.signal.addEventListener('abort', end, { once: true });
+  if (context.signal.aborted) {
+    end();
+  }
+  try {
+    const answers = await Promise.all(
+      [...requests].map(async ([key, asked]) => {
+        const question = { ...asLegacyQuestion(asked, context.codec.version), signal: over };
+        return [key, await session.ask(question)] as const;
+      }),
+    );
+    return Object.fromEntries(answers);
+  } catch (thrown) {
+    end();
+    throw context.signal.aborted ? thrown : asUnanswered(thrown, upstream);
+  } finally {
+    context.signal.removeEventListener('abort', end);
+  }
+}
+
+function asUnanswered(thrown: unknown, upstream: string): unknown {
+  if (thrown instanceof RpcRefusal) {
+    const detail = `The client said: ${cut(thrown.error.message, LONGEST_REFUSAL)}`;
+    return new GatewayError('QUESTION_FAILED', { upstream, detail });
+  }
+  const unheard = thrown instanceof GatewayError && thrown.code === 'CANCELLED';
+  return unheard ? new GatewayError('QUESTION_FAILED', { upstream, cause: thrown }) : thrown;
 }

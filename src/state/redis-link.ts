@@ -85,7 +85,13 @@ export class RedisLink {
   }
 
   async #connect(): Promise<void> {
-    const client = await clientOf(this.#settings);
+    let client: RedisClient;
+    try {
+      client = await clientOf(this.#settings);
+    } catch (thrown) {
+      this.#rest(thrown);
+      return;
+    }
     let failed: unknown;
     client.on('error', (thrown: unknown) => {
       failed = thrown;

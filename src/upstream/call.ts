@@ -75,6 +75,7 @@ export class Call {
   #reject: (reason: GatewayError) => void = () => {};
 
   #answered = false;
+  #over = false;
 
   constructor(id: number, method: string, options: CallOptions, holder: CallHolder) {
     this.id = id;
@@ -105,15 +106,20 @@ export class Call {
     return this.#answered;
   }
 
+  /** Nobody waits for it any more, however it ended. */
+  get over(): boolean {
+    return this.#over;
+  }
+
   resolve(response: RpcResponse): void {
-    if (this.#over()) {
+    if (this.#end()) {
       this.#answered = true;
       this.#resolve(response);
     }
   }
 
   reject(reason: GatewayError): void {
-    if (this.#over()) {
+    if (this.#end()) {
       this.#reject(reason);
     }
   }
@@ -159,12 +165,13 @@ export class Call {
   readonly #aborted = () => this.#giveUp('CANCELLED', '');
 
   #giveUp(code: ErrorCode, why: string): void {
-    if (this.#over()) {
+    if (this.#end()) {
       this.#reject(this.#holder.givenUp(this, code, why));
     }
   }
 
-  #over(): boolean {
+  #end(): boolean {
+    this.#over = true;
     this.options.signal?.removeEventListener('abort', this.#aborted);
     return this.#holder.over(this);
   }

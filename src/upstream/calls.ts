@@ -35,9 +35,7 @@ export class Calls {
 
   /** Whether the upstream has something to work on: streams that stay open are no work. */
   get working(): boolean {
-    return this.#open
-      .values()
-      .some(({ options }) => options.aside !== true && Number.isFinite(options.totalMs));
+    return this.#open.values().some(isWork);
   }
 
   open(method: string, options: CallOptions): Call {
@@ -134,17 +132,17 @@ export class Calls {
 
   /**
    * Whose a log message is that came on a channel which many calls share, and so names no call. On one client's own
-   * connection it is that client's. A modern server writes only for requests that asked for logs, so it is clear where
-   * just one did and none was given up. Elsewhere nobody can tell, and nobody is told (case C-067).
+   * connection it is that client's. A modern server writes only for requests that asked for logs, but some write for any: it is
+   * clear where just one request is open, which asked, and none that did was given up. Elsewhere nobody can tell, and
+   * nobody is told (case C-067).
    */
   #logOwner(isolated: boolean, modern: boolean): Call | undefined {
     if (isolated) {
       return this.askable();
     }
-    const logged = this.#open.values().filter((call) => call.options.envelope.logLevel !== undefined);
-    return modern && !this.#tooManyLate && this.#loggedLate.size === 0 && logged.length === 1
-      ? logged[0]
-      : undefined;
+    const [only, ...others] = this.#open.values().filter(isWork);
+    const isClear = modern && !this.#tooManyLate && this.#loggedLate.size === 0 && others.length === 0;
+    return isClear && only?.options.envelope.logLevel !== undefined ? only : undefined;
   }
 
   /** An answer to a call that was given up: nothing of it will come any more. */
@@ -163,24 +161,29 @@ export class Calls {
     }
   }
 
-  /** Resolves when no call waits any more. */
+  /** Resolves when the upstream has nothing more to work on; see {@link working}. */
   untilIdle(): Promise<void> {
-    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+    return this.working ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }
 
   #settled(): void {
-    if (this.#open.size === 0) {
+    if (this.#idle.length > 0 && !this.working) {
       for (const resolve of this.#idle.splice(0)) {
         resolve();
       }
     }
   }
 
-  /** Settles whatever still waits. */
+  /**
+   * Settles whatever still waits. To a request that is refused, the end of a session says that nothing was done, so that it
+   * may be made again; to those under way it says nothing.
+   */
   endAll(reason: GatewayError): void {
+    const lost = { upstream: this.#upstream, logged: 'its session has ended', cause: reason };
+    const why = reason.code === 'UPSTREAM_SESSION' ? new GatewayError('UPSTREAM_LOST', lost) : reason;
     this.#alarm.cancel();
     for (const call of this.#open.values()) {
-      call.reject(reason);
+      call.reject(why);
     }
   }
 }
@@ -188,4 +191,8 @@ export class Calls {
 function subscriptionOf(notice: RpcNotification): RpcId | undefined {
   const id = metaOf(notice.params)[META.subscription];
   return isRpcId(id) ? id : undefined;
+}
+
+function isWork({ options }: Call): boolean {
+  return options.aside !== true && Number.isFinite(options.totalMs);
 }

@@ -30,7 +30,8 @@ export function signedBy(
     hash: `SHA-${algorithm.slice(2)}`,
     namedCurve: CURVE_OF[algorithm] ?? '',
   };
-  const key = signing.key.toCryptoKey(parameters, false, ['sign']);
+  // One type under two names: the library means the one of browsers, which knows fewer uses.
+  const key = signing.key.toCryptoKey(parameters, false, ['sign']) as CryptoKey;
   return oauth.PrivateKeyJwt(kid === undefined ? key : { key, kid }, {
     // Ed25519 has two names (RFC 8037, RFC 9864).
     [oauth.modifyAssertion]: (header) => {

@@ -118,9 +118,12 @@ export class Connection {
   async wantLogs(level: string, options: CallOptions): Promise<void> {
     const { era, capabilities } = this.terms;
     if (era === 'legacy' && declares(capabilities, 'logging') && talksMore(level, this.#logLevel)) {
+      const before = this.#logLevel;
       this.#logLevel = level;
       await this.request('logging/setLevel', { level }, options).catch((thrown: unknown) => {
         this.#log.debug({ err: thrown, level }, 'the log level was not taken');
+        const onItsWay = !(thrown instanceof UpstreamRpcError) && this.#logLevel === level;
+        this.#logLevel = onItsWay ? before : this.#logLevel; // the next call asks for it again
       });
     }
   }
@@ -152,7 +155,7 @@ export class Connection {
       codec.encodeParams(params, envelope, progress === true ? id : undefined);
     return this.exchange(method, options, sent, paramsFor).then((response) => {
       if ('error' in response) {
-        throw new UpstreamRpcError(this.#upstream, response.error);
+        throw new UpstreamRpcError(this.#upstream, response.error, { legacy: codec.era === 'legacy' });
       }
       return response.result;
     });
@@ -188,10 +191,10 @@ export class Connection {
     }
   }
 
-  /** Lets the calls under way end by themselves, each within its own limits, and closes then; `ms` at the latest. */
-  async retire(ms: number): Promise<void> {
+  /** Lets the calls under way end by themselves, each within its own limits, `ms` at the latest, and closes then. */
+  async retire(ms: number, graceMs: number): Promise<void> {
     await Promise.race([this.#calls.untilIdle(), pause(ms)]);
-    await this.close(0);
+    await this.close(graceMs);
   }
 
   close(graceMs: number): Promise<void> {

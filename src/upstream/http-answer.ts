@@ -80,7 +80,8 @@ export function judgeRefusal(refusal: Refusal): RpcFailure | GatewayError {
   if (rpc !== undefined && id !== undefined && (own || (nobodys && status < 500))) {
     return { jsonrpc: '2.0', id, error: rpc.error };
   }
-  return failure(refusal, 'UPSTREAM_STATUS');
+  // Before a server error something may have been done: design, Outcome unknown.
+  return failure(refusal, status >= 500 ? 'UPSTREAM_FAILED' : 'UPSTREAM_STATUS');
 }
 
 /** Unknown method, with which modern servers answer 404 too. */

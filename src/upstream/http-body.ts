@@ -1,6 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../base/errors.ts';
+import { Gathered } from '../base/gathered.ts';
 import { own } from '../base/json.ts';
 import type { Bytes } from '../base/pieces.ts';
 import { after } from '../base/time.ts';
@@ -53,20 +54,18 @@ export function decodedBody(answer: Answer, upstream: string): Readable {
 
 /** The whole body. Rejects with UPSTREAM_TOO_LARGE past `maxBytes`, counted decoded: a small body can unpack to a huge one. */
 async function readBytes(body: Readable, maxBytes: number, upstream: string): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let length = 0;
+  const parts = new Gathered();
   try {
     for await (const part of body as AsyncIterable<Buffer>) {
-      length += part.length;
-      if (length > maxBytes) {
+      if (parts.length + part.length > maxBytes) {
         throw new GatewayError('UPSTREAM_TOO_LARGE', { upstream });
       }
-      parts.push(part);
+      parts.add(part);
     }
   } catch (thrown) {
     throw fromNetwork(thrown, { upstream, sent: true });
   }
-  return Buffer.concat(parts, length);
+  return Buffer.concat(parts.take());
 }
 
 /** The same as text. */
@@ -86,14 +85,12 @@ const START_MS = 1_000;
 
 /** The start of a body for judging a refusal: never more than `maxBytes`, and never an error. */
 export async function readStart(body: Readable, maxBytes: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
+  const parts = new Gathered();
   const late = after(START_MS, () => body.destroy());
   try {
     for await (const part of body as AsyncIterable<Buffer>) {
-      parts.push(part);
-      length += part.length;
-      if (length >= maxBytes) {
+      parts.add(part);
+      if (parts.length >= maxBytes) {
         break;
       }
     }
@@ -102,7 +99,7 @@ export async function readStart(body: Readable, maxBytes: number): Promise<strin
   } finally {
     late();
   }
-  return Buffer.concat(parts, length).toString('utf8', 0, maxBytes);
+  return Buffer.concat(parts.take()).toString('utf8', 0, maxBytes);
 }
 
 const DRAIN_MS = 1_000;

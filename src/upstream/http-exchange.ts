@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { EndSignal } from '../base/ender.ts';
 import { GatewayError } from '../base/errors.ts';
+import { Gathered } from '../base/gathered.ts';
 import { JsonParts } from '../base/long-text.ts';
 import { type Bytes, bytesOf } from '../base/pieces.ts';
 import type { HeaderMap } from '../protocol/headers.ts';
@@ -97,7 +98,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
   status = 0;
   headers: HeaderMap = {};
   /** What has come and was not handed to `#body`. */
-  #chunks: Buffer[] = [];
+  readonly #chunks = new Gathered();
   #length = 0;
   #body: Readable | undefined;
   #whole: Whole | undefined;
@@ -164,7 +165,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
       }
       return;
     }
-    this.#chunks.push(chunk);
+    this.#chunks.add(chunk);
     this.#length += chunk.length;
     if (this.#whole === undefined && this.#length >= UNREAD_BYTES) {
       controller.pause();
@@ -199,7 +200,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
       sent: this.#controller !== undefined,
     });
     this.#error = error;
-    this.#chunks = [];
+    this.#chunks.take();
     if (this.status === 0) {
       this.#reject(error);
     }
@@ -231,9 +232,7 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
   }
 
   #taken(): Bytes {
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return bytesOf(chunks);
+    return bytesOf(this.#chunks.take());
   }
 
   #stream(): Readable {
@@ -253,10 +252,9 @@ class Flight implements Dispatcher.DispatchHandler, Answer {
       body.destroy(this.#error);
       return body;
     }
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#chunks.take()) {
       body.push(chunk);
     }
-    this.#chunks = [];
     if (this.#over) {
       body.push(null);
     }

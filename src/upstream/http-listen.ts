@@ -29,8 +29,17 @@ type Outcome =
   | { readonly kind: 'missing' }
   | { readonly kind: 'ended'; readonly opened: boolean; readonly heard: boolean; readonly waitMs?: number };
 
+const BROKEN: Outcome = { kind: 'ended', opened: false, heard: false };
+
+/** 404 ends a session; some servers say 400 (2025-11-25 transports, Session Management; C-039). */
+function endsSession(outcome: Outcome): boolean {
+  return outcome.kind === 'missing' || (outcome.kind === 'refused' && outcome.status === 400);
+}
+
 /** Even where the server asks for less: it may ask for 0 and end each stream at once. */
 const SHORTEST_WAIT_MS = 100;
+/** Even where it asks for more: without the stream nothing is heard of changes. */
+const LONGEST_WAIT_MS = 300_000;
 
 /**
  * Keeps the standalone GET stream of a legacy session open until `signal` aborts (2025-11-25 transports, Listening for
@@ -44,14 +53,16 @@ export async function keepListening(listening: Listening): Promise<void> {
   let missing = 0;
   let opened = false;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
-    const outcome = await listenOnce(listening, position);
+    const found = await listenOnce(listening, position);
     if (signal.aborted) {
       return;
     }
-    if (outcome.kind !== 'ended' && opened) {
+    if (opened && endsSession(found)) {
       listening.gone();
       return;
     }
+    // A stream that was there may be there again: some servers refuse a second one until they notice that the first is gone.
+    const outcome: Outcome = opened && found.kind === 'refused' ? BROKEN : found;
     opened ||= outcome.kind === 'ended' && outcome.opened;
     if (attempt === 0 && !(outcome.kind === 'ended' && outcome.opened)) {
       listening.missed(); // there is no stream to wait for, at least for now
@@ -69,7 +80,8 @@ export async function keepListening(listening: Listening): Promise<void> {
     missing = outcome.heard ? 0 : missing;
     const asked = outcome.waitMs ?? (outcome.heard ? position.retryMs : undefined);
     const own = backoff(failures, restart.base, restart.cap);
-    await pause(asked === undefined ? own : Math.max(asked, SHORTEST_WAIT_MS), signal);
+    const wait = asked === undefined ? own : Math.min(Math.max(asked, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+    await pause(wait, signal);
   }
 }
 

@@ -157,10 +157,11 @@ export class Link {
 
   /** One new session however many calls found the old one ended. */
   async renew(old: Connection): Promise<Connection> {
+    const { timeouts, stop } = this.#options.settings;
     if (this.#connection === old && !this.#draining) {
       this.#detach();
       // Other calls of the old session are about to be refused as well: each has to hear that for itself.
-      void old.retire(this.#options.settings.timeouts.call);
+      void old.retire(timeouts.total, stop.grace);
       await this.#attempts.run();
     } else {
       await this.#attempts.running;
@@ -171,13 +172,7 @@ export class Link {
     return this.#connection;
   }
 
-  /** The server has changed its era under this connection, as a redeploy can do: asked anew which it speaks (C-098). */
-  mistaken(connection: Connection, reason: GatewayError): void {
-    this.#attempts.memory.era = undefined;
-    this.lose(connection, reason);
-  }
-
-  /** A request has failed as all of them may fail: asked at once whether it is there. */
+  /** A request has failed as all of them may fail: asked at once whether it is there, and in the era that was settled. */
   suspect(connection: Connection): void {
     if (this.#connection === connection) {
       this.#liveness?.suspect();
@@ -227,9 +222,14 @@ export class Link {
     const failed = (reason: GatewayError) => this.#ended(connection, reason);
     this.#liveness = new Liveness({ connection, settings, envelope, failed });
     this.idleness.start();
+    let reads = 0;
     const read = () => {
       if (this.#connection === connection) {
         this.#options.events.connected();
+        reads += 1;
+        if (reads > 1 && era === 'modern') {
+          this.#liveness?.look(); // its stream of notices broke, as it does when the server is replaced
+        }
       }
     };
     hear({ connection, settings, envelope, log, read });
@@ -248,15 +248,20 @@ export class Link {
     }
   }
 
-  /** A session that the upstream ended is opened anew at once; anything else is a loss. */
+  /**
+   * A session that the upstream ended is opened anew at once, and so is one whose terms hold no longer, as a redeploy can
+   * bring about (C-098): calls under way go on. Anything else is a loss.
+   */
   #ended(connection: Connection, reason: GatewayError): void {
-    if (reason.code === 'UPSTREAM_SESSION') {
-      this.renew(connection).catch((thrown: unknown) =>
-        this.#options.log.debug({ err: thrown }, 'no new session'),
-      );
-    } else {
+    if (reason.code === 'UPSTREAM_VERSION') {
+      this.#attempts.memory.era = undefined;
+    } else if (reason.code !== 'UPSTREAM_SESSION') {
       this.lose(connection, reason);
+      return;
     }
+    this.renew(connection).catch((thrown: unknown) =>
+      this.#options.log.debug({ err: thrown }, 'no new session'),
+    );
   }
 
   #fail(thrown: unknown): void {

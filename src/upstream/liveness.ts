@@ -1,8 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError, UpstreamRpcError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
 import { after } from '../base/time.ts';
 import type { UpstreamSettings } from '../config/settings.ts';
 import type { Envelope } from '../protocol/era-codec.ts';
 import type { Connection } from './connection.ts';
+import { modernTerms } from './handshake.ts';
+import { contradicts, unsettles } from './negotiate.ts';
 
 export interface LivenessOptions {
   readonly connection: Connection;
@@ -35,6 +39,13 @@ export class Liveness {
     }
   }
 
+  /** It may have been replaced by another without a word: asks now what it says of itself. */
+  look(): void {
+    if (!this.#asking && !this.#over) {
+      void this.#ask(false);
+    }
+  }
+
   stop(): void {
     this.#over = true;
     this.#cancel();
@@ -59,7 +70,7 @@ export class Liveness {
   async #ask(suspected: boolean): Promise<void> {
     const { connection, failed } = this.#options;
     this.#asking = true;
-    const fault = await whetherThere(this.#options);
+    const fault = await whetherThere(this.#options, suspected);
     this.#asking = false;
     if (this.#over) {
       return;
@@ -90,7 +101,7 @@ export function isSuspicious(thrown: unknown): boolean {
     thrown instanceof GatewayError &&
     (thrown.code === 'UPSTREAM_LOST' ||
       thrown.code === 'UPSTREAM_TIMEOUT' ||
-      (thrown.code === 'UPSTREAM_STATUS' && GATEWAY_STATUSES.has(thrown.data?.['status'])))
+      (thrown.code === 'UPSTREAM_FAILED' && GATEWAY_STATUSES.has(thrown.data?.['status'])))
   );
 }
 
@@ -105,26 +116,44 @@ function isUnread(thrown: unknown): boolean {
 }
 
 /** Answers that say that somebody is there, though not to be spoken to now. */
-const THERE: ReadonlySet<string> = new Set(['UPSTREAM_AUTH', 'UPSTREAM_TOKEN', 'UPSTREAM_RATE_LIMITED']);
+const THERE: ReadonlySet<string> = new Set([
+  'UPSTREAM_AUTH',
+  'UPSTREAM_TOKEN',
+  'UPSTREAM_RATE_LIMITED',
+  'UPSTREAM_STATUS',
+  'UPSTREAM_FAILED',
+]);
 
 /**
  * Asks in the way of the connection's era. Undefined where the server is there, also where it only refuses (-32601 is an
- * answer like any other); else what it ended with. Waits no longer than for a connection.
+ * answer like any other); else what it ended with: UPSTREAM_VERSION where what the handshake settled holds no longer.
+ * `suspected`: another request has failed, so that a refusal is no oddity of this one. Waits no longer than for a connection.
  */
 export async function whetherThere(
   about: Pick<LivenessOptions, 'connection' | 'settings' | 'envelope'>,
+  suspected: boolean,
 ): Promise<GatewayError | undefined> {
   const { connection, settings, envelope } = about;
   const { connect } = settings.timeouts;
-  const method = connection.terms.era === 'modern' ? 'server/discover' : 'ping';
+  const { id: upstream } = settings;
+  const { era } = connection.terms;
+  const method = era === 'modern' ? 'server/discover' : 'ping';
   try {
-    await connection.request(method, {}, { envelope, timeoutMs: connect, totalMs: connect, aside: true });
-    return undefined;
+    const options = { envelope, timeoutMs: connect, totalMs: connect, aside: true };
+    const told = await connection.request(method, {}, options);
+    return settings.kind === 'http' && hasChanged(connection, told)
+      ? new GatewayError('UPSTREAM_VERSION', {
+          upstream,
+          logged: 'it says other things of itself than it did',
+        })
+      : undefined;
   } catch (thrown) {
+    if (settings.kind === 'http' && (suspected ? unsettles : contradicts)(era, thrown)) {
+      return new GatewayError('UPSTREAM_VERSION', { upstream, cause: thrown });
+    }
     if (isAnswer(thrown)) {
       return undefined;
     }
-    const { id: upstream } = settings;
     if (isLeftWaiting(thrown) || isUnread(thrown)) {
       const detail = 'It does not answer any more.';
       const logged = `no answer to ${method} for ${connect} ms`;
@@ -135,9 +164,18 @@ export async function whetherThere(
   }
 }
 
+/** A modern server under the same connection may be another than the one that was asked first: it was replaced. */
+function hasChanged({ terms }: Connection, told: JsonObject): boolean {
+  if (terms.era !== 'modern' || !isObject(told['capabilities'])) {
+    return false;
+  }
+  const now = modernTerms(terms.version, told);
+  return now.instructions !== terms.instructions || !isDeepStrictEqual(now.capabilities, terms.capabilities);
+}
+
 function isAnswer(thrown: unknown): boolean {
   if (!(thrown instanceof GatewayError)) {
     return thrown instanceof UpstreamRpcError;
   }
-  return THERE.has(thrown.code) || (thrown.code === 'UPSTREAM_STATUS' && !isSuspicious(thrown));
+  return THERE.has(thrown.code) && !isSuspicious(thrown);
 }

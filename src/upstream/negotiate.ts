@@ -107,6 +107,19 @@ export function contradicts(era: Era, thrown: unknown): boolean {
   if (era === 'legacy') {
     return thrown instanceof UpstreamRpcError && MODERN_CODES.has(thrown.error.code);
   }
+  return isRefusal(thrown);
+}
+
+/**
+ * Whether a failed request may show that what a handshake settled holds no longer: the server speaks another era, knows
+ * nothing of it, or has moved. Perhaps it is of that one request, as a firewall between refuses some: asking it tells.
+ */
+export function unsettles(era: Era, thrown: unknown): boolean {
+  return contradicts(era, thrown) || isRefusal(thrown);
+}
+
+/** A refusal by one that wants a handshake first, or is no such endpoint. */
+function isRefusal(thrown: unknown): boolean {
   if (thrown instanceof UpstreamRpcError) {
     return thrown.error.code === SDK_REFUSAL && /session|initiali[sz]e/i.test(thrown.error.message);
   }

@@ -4,7 +4,7 @@ import { after } from '../base/time.ts';
 import type { Connection } from './connection.ts';
 import { isLeftWaiting, whetherThere } from './liveness.ts';
 import { grantFor, keyFor, Member } from './member.ts';
-import { contradicts } from './negotiate.ts';
+import { contradicts, unsettles } from './negotiate.ts';
 import { openOwn, type PoolOptions } from './own-connection.ts';
 import type { Party } from './party.ts';
 
@@ -106,7 +106,9 @@ export class Pool {
     } catch (thrown) {
       if (connection !== undefined) {
         this.#judge(member, connection, thrown);
-        if (isLeftWaiting(thrown) && connection.heardAt <= since) {
+        const { kind } = this.#options.settings;
+        const refused = kind === 'http' && unsettles(connection.terms.era, thrown);
+        if (refused || (isLeftWaiting(thrown) && connection.heardAt <= since)) {
           void this.#doubt(member, connection);
         }
       }
@@ -143,11 +145,15 @@ export class Pool {
     }
   }
 
-  /** One that let a call run out without a word is asked whether it is there; if not, the next call opens another. */
+  /** One that let a call run out without a word, or refused it, is asked whether it is there; if not, the next call opens another. */
   async #doubt(member: Member, connection: Connection): Promise<void> {
     const { settings } = this.#options;
     const envelope = { clientInfo: member.party.info, clientCapabilities: member.party.capabilities };
-    if ((await whetherThere({ connection, settings, envelope })) !== undefined) {
+    const fault = await whetherThere({ connection, settings, envelope }, true);
+    if (fault?.code === 'UPSTREAM_VERSION') {
+      this.#options.standing?.mistaken();
+      this.#retire(member);
+    } else if (fault !== undefined) {
       this.#cut(member);
     }
   }
@@ -243,11 +249,11 @@ export class Pool {
 
   /** No more calls on it; those under way end by themselves, each within its own limits. */
   #retire(member: Member): void {
-    const { timeouts } = this.#options.settings;
+    const { timeouts, stop } = this.#options.settings;
     if (member.users === 0) {
       this.#cut(member);
     } else {
-      this.#part(member, (connection) => connection.retire(timeouts.call));
+      this.#part(member, (connection) => connection.retire(timeouts.total, stop.grace));
     }
   }
 

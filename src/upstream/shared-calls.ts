@@ -5,7 +5,7 @@ import type { CallOptions } from './call.ts';
 import type { Connection } from './connection.ts';
 import type { Link } from './link.ts';
 import { isLeftWaiting, isSuspicious } from './liveness.ts';
-import { contradicts } from './negotiate.ts';
+import { unsettles } from './negotiate.ts';
 import { isLost, isRefusedConnection, isRefusedSession } from './repeat.ts';
 
 /** One request on a connection; a legacy server is first told the log level that its client wants. */
@@ -109,9 +109,8 @@ export class SharedCalls {
 
   /** `since`: when the request was made. What may be a fault of the whole server is found out once, not by each call. */
   #judge(connection: Connection, thrown: unknown, since: number): void {
-    const { kind, id } = this.#settings;
-    if (kind === 'http' && contradicts(connection.terms.era, thrown)) {
-      this.#link.mistaken(connection, new GatewayError('UPSTREAM_VERSION', { upstream: id, cause: thrown }));
+    if (this.#settings.kind === 'http' && unsettles(connection.terms.era, thrown)) {
+      this.#link.suspect(connection);
     }
     if (!(thrown instanceof GatewayError)) {
       return;

@@ -32,6 +32,8 @@ interface Failure {
   readonly served?: boolean;
 }
 
+/** A server, or whatever stands before it, may ask to be left alone for years. */
+const LONGEST_REST_MS = 3_600_000;
 /** Many times the base: the breaker's delay is that of the cap, whatever was tried before. */
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -113,7 +115,7 @@ export class State {
     const broken = this.#failures + 1 >= breakAfter;
     const asked = error.data?.['retryAfterMs'];
     const pause = backoff(broken ? MOST : this.#failures, base, cap);
-    const wait = Math.max(pause, typeof asked === 'number' ? asked : 0);
+    const wait = Math.max(pause, typeof asked === 'number' ? Math.min(asked, LONGEST_REST_MS) : 0);
     this.#failures += 1;
     this.#status = { ...this.#status, failures: this.#status.failures + 1 };
     this.#restUntil = Date.now() + wait;

@@ -1,3 +1,4 @@
+import { UpstreamRpcError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import { after, backoff, pause } from '../base/time.ts';
@@ -112,13 +113,24 @@ export class Watch {
     }
   }
 
-  #ask(connection: Connection, method: string, uri: string): void {
+  /** Clients were told that they are subscribed: what failed on its way is asked for again, while it is wanted. */
+  #ask(connection: Connection, method: string, uri: string, failures = 0): void {
     const { envelope, settings, log } = this.#options;
     const { call } = settings.timeouts;
     connection
       .request(method, { uri }, { envelope, timeoutMs: call, totalMs: call })
       .catch((thrown: unknown) => {
-        log.warn({ err: thrown, method }, 'a resource subscription was not changed');
+        const about = { err: thrown, method };
+        log[failures === 0 ? 'warn' : 'debug'](about, 'a resource subscription was not changed');
+        if (method !== 'resources/subscribe' || thrown instanceof UpstreamRpcError) {
+          return;
+        }
+        after(backoff(failures, settings.restart.base, settings.restart.cap), () => {
+          const here = this.#connection === connection && connection.ended === undefined;
+          if (here && this.#subscribed.has(uri)) {
+            this.#ask(connection, method, uri, failures + 1);
+          }
+        });
       });
   }
 

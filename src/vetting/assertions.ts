@@ -142,14 +142,17 @@ export const BOUND_KEYWORDS: readonly Keyword[] = BOUNDS.map(([key, sizeOf, fits
   };
 });
 
-/** Fractions such as 0.1 are none in binary: a quotient that is a whole number but for that is one. */
+/**
+ * Whole numbers are exact. Fractions such as 0.1 are none in binary: a quotient that is a whole number but for what both and
+ * the division were rounded by is one.
+ */
 function isMultiple(size: number, of: number): boolean {
   const quotient = size / of;
-  return (
-    Number.isInteger(quotient) ||
-    !Number.isFinite(quotient) ||
-    Math.abs(quotient - Math.round(quotient)) < 1e-10 * Math.max(1, Math.abs(quotient))
-  );
+  if (Number.isSafeInteger(size) && Number.isSafeInteger(of) && of !== 0) {
+    return size % of === 0;
+  }
+  const isWhole = Math.abs(quotient - Math.round(quotient)) <= 2 * Number.EPSILON * Math.abs(quotient);
+  return !Number.isFinite(quotient) || isWhole;
 }
 
 /** Unicode characters; counted only where the length in UTF-16 leaves it open. */

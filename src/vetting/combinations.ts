@@ -8,7 +8,7 @@ const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'] as const;
 /** Everything that judges the value itself by other schemas. */
 export function combinations(schema: JsonObject, compiling: Compiling): readonly Check[] {
   return [
-    ...REFERENCES.flatMap((key) => reference(key, schema, compiling)),
+    ...REFERENCES.flatMap((key) => referred(key, schema, compiling)),
     ...listOf('allOf', schema, compiling, (checks) => (value, run) => every(checks, value, run)),
     ...listOf('anyOf', schema, compiling, anyOf),
     ...listOf('oneOf', schema, compiling, oneOf),
@@ -17,7 +17,12 @@ export function combinations(schema: JsonObject, compiling: Compiling): readonly
   ];
 }
 
-function reference(key: string, schema: JsonObject, compiling: Compiling): readonly Check[] {
+/** `$ref` alone. */
+export function reference(schema: JsonObject, compiling: Compiling): readonly Check[] {
+  return referred('$ref', schema, compiling);
+}
+
+function referred(key: string, schema: JsonObject, compiling: Compiling): readonly Check[] {
   if (schema[key] === undefined) {
     return [];
   }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../base/json.ts';
 import { contains, items, tuple } from './array-keywords.ts';
 import { BOUND_KEYWORDS, choice, constant, every, pattern, type, UNKNOWN, unique } from './assertions.ts';
-import { combinations } from './combinations.ts';
+import { combinations, reference } from './combinations.ts';
 import type { Compiling } from './compiling.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import { dependencies, members, required } from './object-keywords.ts';
@@ -34,7 +34,7 @@ class Compiler implements Compiling {
 
   constructor(root: JsonObject, dialect: Dialect) {
     this.dialect = dialect;
-    this.#references = new References(root);
+    this.#references = new References(root, dialect);
   }
 
   check(schema: unknown): Check {
@@ -71,7 +71,7 @@ class Compiler implements Compiling {
     const alone = this.dialect === 'draft-07' && schema['$ref'] !== undefined;
     const first = alone ? undefined : type(schema);
     const plain = alone ? [] : PLAIN.flatMap((keyword) => keyword(schema) ?? []);
-    const nesting = (alone ? [combinations] : NESTING).flatMap((keyword) => keyword(schema, this) ?? []);
+    const nesting = (alone ? [reference] : NESTING).flatMap((keyword) => keyword(schema, this) ?? []);
     const rest = [...plain, ...nesting];
     return (value, run: Run) => {
       run.enter();

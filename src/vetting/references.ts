@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../base/json.ts';
+import type { Dialect } from './dialect.ts';
 import { at, childrenOf } from './schemas.ts';
 
 /** For schemas that have no `$id`: a base that no reference can name. */
@@ -7,13 +8,15 @@ const NOWHERE = 'schema:///';
 /** Where `$ref` and its kin lead within one document. Nothing is ever fetched: what leads out of it leads nowhere. */
 export class References {
   readonly #root: JsonObject;
+  readonly #dialect: Dialect;
   /** The base URI of every schema, known once one is asked for. */
   #bases: Map<JsonObject, string> | undefined;
   /** Roots of the resources by URI, and anchors by URI with fragment. */
   readonly #named = new Map<string, JsonObject>();
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, dialect: Dialect) {
     this.#root = root;
+    this.#dialect = dialect;
   }
 
   /** Whether schemas with an `$id` of their own are embedded: what is dynamic then depends on how one got there. */
@@ -59,7 +62,9 @@ export class References {
 
   /** Notes what a schema is called, and returns the base of what is in it. */
   #baseOf(schema: JsonObject, around: string): string {
-    const { $id: id, $anchor: anchor, $dynamicAnchor: dynamic } = schema;
+    const { $id, $anchor: anchor, $dynamicAnchor: dynamic } = schema;
+    // In draft-07 nothing beside a `$ref` counts.
+    const id = this.#dialect === 'draft-07' && schema['$ref'] !== undefined ? undefined : $id;
     let base = around;
     if (typeof id === 'string' && id !== '' && !id.startsWith('#')) {
       base = (resolved(id, around) ?? around).replace(/#$/, '');

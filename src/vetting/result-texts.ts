@@ -10,8 +10,8 @@ const DEEPEST = 256;
 /** What is done with the texts of a value. */
 export interface TextVisitor {
   readonly change: (text: string) => string;
-  /** Those that nobody has read. They stay as they are. */
-  readonly unread?: (text: LongText) => void;
+  /** Those that nobody has read: what goes into the place of one; undefined: it stays as it is. */
+  readonly unread?: (text: LongText) => string | undefined;
 }
 
 /**
@@ -23,8 +23,7 @@ export function mapTexts(value: unknown, visitor: TextVisitor, depth = 0): unkno
     return visitor.change(value);
   }
   if (value instanceof LongText) {
-    visitor.unread?.(value);
-    return value;
+    return visitor.unread?.(value) ?? value;
   }
   if (typeof value !== 'object' || value === null || depth > DEEPEST) {
     return value;

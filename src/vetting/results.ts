@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectAt, without } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
-import { whole } from '../base/long-text.ts';
+import { type LongText, whole } from '../base/long-text.ts';
 import { withoutCredentials } from '../base/secrets.ts';
 import type { Entry } from '../catalog/snapshot.ts';
 import type { Settings, UpstreamSettings } from '../config/settings.ts';
@@ -10,6 +10,7 @@ import { asJudged } from './blind-values.ts';
 import type { CompiledSchemas } from './compiled-schemas.ts';
 import { Once } from './once.ts';
 import { placesOf } from './places.ts';
+import { mapTexts } from './result-texts.ts';
 import type { Problem } from './run.ts';
 import { lookForCredentials, lookForDetails } from './texts-found.ts';
 
@@ -165,9 +166,10 @@ export class ResultCheck {
   }
 }
 
-/** The result with its long texts decoded. */
+/** The result with its long texts decoded where they are looked at; everything else in it goes on as it came. */
 function wholeOf(result: JsonObject): JsonObject {
-  return whole(result) as JsonObject; // whatever is in it, an object stays one
+  const visitor = { change: (text: string) => text, unread: ({ text }: LongText) => text };
+  return mapTexts(result, visitor) as JsonObject; // whatever is in it, an object stays one
 }
 
 /** A legacy server has made a task of the call (2025-11-25: basic/utilities/tasks). */
@@ -180,10 +182,14 @@ function problemsOf(schema: JsonObject, result: JsonObject, schemas: CompiledSch
   if (content === undefined) {
     return [{ path: [], kind: 'missing', says: 'promised by the output schema, but missing' }];
   }
-  const verdict = schemas.judge(schema, content);
-  if (verdict.fits !== false) {
+  const blind = schemas.judge(schema, content);
+  if (blind.fits !== false) {
     return [];
   }
+  // What is said of a long text that nobody has read has to be said of that text.
+  const given = result['structuredContent'];
+  const read = content === given ? blind : schemas.judge(schema, whole(given));
+  const verdict = read.fits === false ? read : blind;
   return verdict.problems.length > 0
     ? verdict.problems
     : [{ path: [], kind: 'value', says: 'it does not fit' }];

@@ -27,7 +27,10 @@ export function lookForCredentials(
     return masks ? maskedCredentials(text, found) : text;
   };
   // Credentials are ASCII, and stand in JSON as they are: what nobody else reads need not be decoded for this.
-  const unread = (text: LongText) => look(text.start(left));
+  const unread = (text: LongText) => {
+    look(text.start(left));
+    return undefined;
+  };
   return { seen, masked: mapTexts(result, { change, unread }) as JsonObject };
 }
 

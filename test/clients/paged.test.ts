@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { judge, judgeWalks } from './judge.ts';
-import { asksForPages, played } from './recording.ts';
+import { asksForPages, inFrontOf, played } from './recording.ts';
 import { replay } from './replay.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -11,7 +11,7 @@ describe.each(['modern', 'legacy'] as const)('pages of two, in front of a %s ser
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it.each(played(asksForPages))('$client walks to the end ($variant)', async ({ steps }) => {
+  it.each(inFrontOf(era, played(asksForPages)))('$client walks to the end ($variant)', async ({ steps }) => {
     const turns = await replay(steps, world);
     await world.reset();
     expect([...turns.flatMap(judge), ...judgeWalks(turns)]).toEqual([]);

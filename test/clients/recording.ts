@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isObject, type JsonObject, objectAt, stringAt } from '../../src/base/json.ts';
 import { META, metaOf } from '../../src/protocol/meta.ts';
+import type { Era } from '../../src/protocol/model.ts';
 
 /** What the gateway owes for one request; derived by `compact.mjs`, judged by `judge.ts`. */
 export type Expectation =
@@ -86,6 +87,14 @@ export function played(wanted: (steps: readonly Step[], variant: string) => bool
         : [],
     ),
   );
+}
+
+/**
+ * Every other row for servers of one era, the rest for the other: for what the gateway does by itself, whatever is behind
+ * it. `replay.test.ts` has each client in front of both.
+ */
+export function inFrontOf(era: Era, rows: readonly Played[]): readonly Played[] {
+  return rows.filter((_, at) => (at % 2 === 0) === (era === 'modern'));
 }
 
 /** The steps of a variant, a copy resolved; undefined where it was not recorded. */

@@ -76,6 +76,12 @@ describe.each(AGENTS)('by default, for a $era client', ({ connect }) => {
     expect(up.count('tools/call')).toBe(before);
   });
 
+  it('of a long text that does not fit its beginning is told', async () => {
+    await using agent = await connect(gateway.url);
+    const { text } = await agent.call('up.look', { path: 'a', limit: 'tenfold '.repeat(2_000) });
+    expect(text).toContain('limit: expected an integer, got the string "tenfold tenfold');
+  });
+
   it('those that fit arrive as they were sent', async () => {
     await using agent = await connect(gateway.url);
     const { structured } = await agent.call('up.look', { path: 'a' });

@@ -10,7 +10,7 @@ import { authFor, connectAs } from './access-world.ts';
 
 const PUBLIC = { ttlMs: 600_000, cacheScope: 'public' };
 const PRIVATE = { ttlMs: 600_000, cacheScope: 'private' };
-const CROWD = Array.from({ length: 100 }, (_, n) => `user-${n}`);
+const CROWD = Array.from({ length: 40 }, (_, n) => `user-${n}`);
 const TOOLS = 'notifications/tools/list_changed';
 const uri = 'note://x';
 
@@ -45,7 +45,7 @@ async function connectCrowd(url: string, crowd: readonly string[] = CROWD) {
 
 const many: Script = { id: 'up', era: 'modern', tools: ['a', 'count'], resources: [uri], prompts: ['p'] };
 
-describe('C-052: 100 users, each twice at once', () => {
+describe('C-052: 40 users, each twice at once', () => {
   it.each([
     { what: 'public', script: { hints: PUBLIC }, walks: 1 },
     { what: 'without hints, of a legacy server', script: { era: 'legacy' as const }, walks: 1 },

@@ -162,8 +162,8 @@ describe('C-099: what the answer to the probe says', () => {
   it.each([
     { title: '401', do: { status: 401 }, code: 'UPSTREAM_AUTH' },
     { title: '403', do: { status: 403 }, code: 'UPSTREAM_AUTH' },
-    { title: '500', do: { status: 500 }, code: 'UPSTREAM_STATUS' },
-    { title: '503', do: { status: 503 }, code: 'UPSTREAM_STATUS' },
+    { title: '500', do: { status: 500 }, code: 'UPSTREAM_FAILED' },
+    { title: '503', do: { status: 503 }, code: 'UPSTREAM_FAILED' },
     { title: '429', do: { status: 429 }, code: 'UPSTREAM_RATE_LIMITED' },
     {
       title: '200 with a page',

@@ -178,7 +178,8 @@ describe('cursors of a server that lead nowhere', () => {
     expect(warned.map(({ upstream }) => upstream).toSorted()).toEqual(['cycle', 'repeats', 'same']);
     const failed = () => gateway.logged.filter(({ msg }) => /a list could not be read/.test(String(msg)));
     await expect
-      .poll(() => failed().map(({ upstream }) => upstream))
+      // One is walked up to the bound of pages.
+      .poll(() => failed().map(({ upstream }) => upstream), { timeout: 45_000 })
       .toEqual(expect.arrayContaining(['endless', 'odd']));
     const { upstreams } = gateway.gateway.readiness();
     expect([upstreams['good']?.state, upstreams['repeats']?.state]).toEqual(['ready', 'ready']);
@@ -340,5 +341,22 @@ describe('C-019: pages of 20 over three servers with 65 tools', () => {
     await using agent = await connectModern(whole.url);
     expect(await agent.result('tools/list')).not.toHaveProperty('nextCursor');
     expect(await refusal(agent, 'bogus')).toBe(-32602);
+  });
+
+  it('a walk of which a reload chooses other tools to be listed ends with -32602, and leaves none out', async () => {
+    const listing = (pinned: readonly string[]) => ({
+      lists: { pageSize: 2 },
+      views: { few: { include: ['*'], mode: 'search', pinned } },
+      upstreams: { one: ups[0]?.config },
+    });
+    const tools = (ups[0]?.script.tools ?? []).slice(0, 3).map((name) => `one.${String(name)}`);
+    await using few = await startGateway(listing(tools));
+    await few.gateway.settled();
+    await using agent = await connectModern(`${few.url}/few`);
+    const first = await agent.result('tools/list');
+    const second = await agent.result('tools/list', { cursor: first['nextCursor'] });
+    few.reload(listing(tools.slice(-1)));
+    expect(await refusal(agent, String(second['nextCursor']))).toBe(-32602);
+    expect(await agent.names()).toContain(tools.at(-1));
   });
 });

@@ -256,3 +256,21 @@ describe('C-014: remote references and schema bombs', () => {
     ]);
   });
 });
+
+describe('C-009: a tool whose schema says true of a property, as generators write it for any value', () => {
+  it.each(SDK_CLIENTS)('costs the official client %s nothing', async (label) => {
+    const properties = { any: true, none: false, a: { type: 'string' } };
+    const schema = { type: 'object', properties };
+    await using up = await startHttpUpstream({
+      id: 'up',
+      tools: [{ name: 'echo', inputSchema: schema, outputSchema: schema }, 'fine'],
+    });
+    await using gateway = await startGateway({ upstreams: { up: up.config } });
+    await gateway.gateway.settled();
+    await using client = await connectSdk(label, { url: gateway.url });
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['up.echo', 'up.fine']);
+    expect(await client.callTool('up.echo', { any: [1], a: 'x' })).toMatchObject({
+      structuredContent: { any: [1], a: 'x' },
+    });
+  });
+});

@@ -191,6 +191,14 @@ describe('connect', () => {
     expect((await readdir(home)).toSorted()).toEqual(['broken.json', 'gateway.yaml', 'link.json']);
   });
 
+  it('says what the system has against writing a file', async () => {
+    // A folder in which nothing can be made, by nobody.
+    expect(await connect('cursor', '--write', '--yes', '--file', '/proc/self/mcp.json')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/error: \/proc\/self\/mcp\.json\S* cannot be written \(\w+\)\n$/),
+    });
+  });
+
   it('asks a person, and only a yes is one', async () => {
     const answer = async (text: string) => {
       const input = new PassThrough();

@@ -8,8 +8,9 @@ import { connectModern } from '../kit/modern-agent.ts';
 import { metricValue, readMetrics } from '../kit/prometheus.ts';
 import { startGateway } from '../kit/start-gateway.ts';
 
-const TOKEN = 'a-token-for-prometheus-alone';
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+// As bytes of UTF-8, of which each is a character of the header.
+const TOKEN = Buffer.from('a-tökən-for-prometheus-alone').toString('latin1');
+const sha256 = (text: string) => createHash('sha256').update(text, 'latin1').digest('hex');
 
 async function scrape(origin: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${origin}/metrics`, { headers });

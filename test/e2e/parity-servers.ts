@@ -168,8 +168,9 @@ export const SERVERS: readonly Case[] = [
           ['read_graph'],
         ],
       };
-      const env = { MEMORY_FILE_PATH: join(folder, 'graph.jsonl') };
-      return { ...child('legacy', { ...memoryStdio(), env }, plan), ...gone(folder) };
+      const command = memoryStdio();
+      const env = { ...command.env, MEMORY_FILE_PATH: join(folder, 'graph.jsonl') };
+      return { ...child('legacy', { ...command, env }, plan), ...gone(folder) };
     },
   },
 ];

@@ -175,6 +175,32 @@ describe.each(FILLINGS)('in front of a $era upstream over $carrier', ({ era, sta
     );
   });
 
+  it('a legacy client may answer with an error: its server hears it, or its call ends with it', async () => {
+    const refusal = { code: -1, message: 'User rejected sampling request' };
+    const answers = { 'sampling/createMessage': () => ({ error: refusal }) };
+    await using agent = await connectLegacy(gateway.url, { ...client, answers });
+    const { result, structured, text } = await agent.call('up.ask', { kind: 'sampling' });
+    if (era === 'legacy') {
+      expect(structured).toMatchObject({ answers: [{ error: refusal }] });
+    } else {
+      expect([result['isError'], text]).toEqual([true, expect.stringContaining(refusal.message)]);
+      expect(text).toMatch(/^\[up\] /);
+    }
+    expect(gateway.logged.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('a legacy client that nobody can ask is told so, not that it cancelled its call', async () => {
+    await using agent = await connectLegacy(gateway.url, client);
+    const params = { name: 'up.ask', arguments: { kind: 'sampling' } };
+    const { result } = await agent.request('tools/call', params, { headers: { accept: 'application/json' } });
+    if (era === 'legacy') {
+      expect(result).toMatchObject({ structuredContent: { answers: [{ error: { code: -32603 } }] } });
+    } else {
+      const text = expect.stringMatching(/^\[up\] .*answer/);
+      expect(result).toMatchObject({ isError: true, content: [{ text }] });
+    }
+  });
+
   describe('a requestState', () => {
     const params = { name: 'up.ask', arguments: { kind: 'elicitation', tag: 'state' } };
 
@@ -259,6 +285,35 @@ it('C-067: on a shared connection nobody is asked, and the server goes on at onc
     arguments: { kind: 'sampling', always: true },
   });
   expect(result).toMatchObject({ structuredContent: { answers: [{ error: { code: -32601 } }] } });
+});
+
+it('of several questions to a legacy client the others are taken back when one is refused', async () => {
+  await using up = await startHttpUpstream({ id: 'up', era: 'modern', tools: ['ask'] });
+  await using gateway = await startGateway({ upstreams: { up: up.config } });
+  let resolve = () => {};
+  const bothAsked = new Promise<void>((asked) => {
+    resolve = asked;
+  });
+  const answers = {
+    'elicitation/create': async () => {
+      await bothAsked;
+      return { error: { code: -32601, message: 'no' } };
+    },
+    'sampling/createMessage': () => {
+      resolve();
+      return new Promise<never>(() => {});
+    },
+  };
+  await using agent = await connectLegacy(gateway.url, { ...client, answers });
+  await agent.untilNames((names) => names.includes('up.ask'));
+  const { result, answer } = await agent.call('up.ask', ALL);
+  const open = answer.messages.find(({ method }) => method === 'sampling/createMessage');
+  expect(result).toMatchObject({ isError: true });
+  expect(answer.messages).toContainEqual({
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: open?.['id'] },
+  });
 });
 
 interface Unfinished {

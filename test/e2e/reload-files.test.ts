@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -128,6 +128,21 @@ it('C-084: a file that changes is read again, however it was changed; one that i
   expect(await names(url)).toEqual(['web.get', 'web.put']);
   expect(gateway.log()).not.toMatch(/first-secret-value|second-secret-value/);
   expect(JSON.stringify(gateway.lines)).not.toMatch(/first-secret-value|second-secret-value/);
+});
+
+it('SIGHUP while it starts ends nothing: it is read again once all is there', async () => {
+  const file = join(folder, 'starting.yaml');
+  execFileSync('sh', ['-c', 'mkfifo "$0"', file]);
+  await using gateway = serve(file, '--no-watch');
+  // Opened by now for reading: the process has begun, and waits for its configuration.
+  const pipe = await open(file, 'w');
+  gateway.child.kill('SIGHUP');
+  await writeFile(`${file}.next`, 'lists: {pageSize: 7}\n');
+  await rename(`${file}.next`, file);
+  await pipe.writeFile('lists: {pageSize: 5}\n');
+  await pipe.close();
+  await gateway.url();
+  expect(await gateway.reload(1)).toMatchObject({ ok: true, changed: ['lists.pageSize'] });
 });
 
 it('SIGHUP reads it again, and where nobody watches nothing else does', async () => {

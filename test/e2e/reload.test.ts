@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AGENTS } from '../kit/agents.ts';
 import { type ScriptedHttp, startHttpUpstream } from '../kit/http-upstream.ts';
@@ -186,6 +187,8 @@ describe.each(AGENTS)('for a $era client', ({ connect }) => {
         if (error !== undefined || result?.['isError'] === true) {
           failed.push(error ?? result);
         }
+        // Steady, not as fast as can be.
+        await pause(5);
       }
     };
     const loads = [load(), load()];

@@ -117,3 +117,26 @@ it('a change of the key holds from the next call on, without a restart', async (
   expect(whole).toMatchObject(error);
   expect(ups[1]?.count('initialize')).toBe(before);
 });
+
+describe.each(AGENTS)(
+  'a code of the modern era from a server of the other, to a $era client',
+  ({ connect }) => {
+    it.each([-32_020, -32_021, -32_022])('%i is its own, and it is called once', async (code) => {
+      await using old = await startHttpUpstream({
+        id: 'old',
+        era: 'legacy',
+        tools: ['rpc-error'],
+        calls: { 'rpc-error': { does: 'rpc-error', code, message: 'Quota', data: { left: 0 } } },
+      });
+      await using front = await startGateway({ upstreams: { old: old.config } });
+      await front.gateway.settled();
+      await using agent = await connect(front.url);
+      const refused = await agent.request('tools/call', { name: 'old.rpc-error', arguments: {} });
+      expect([refused.status, refused.error]).toEqual([
+        200,
+        { code: -32_603, message: 'Quota', data: { left: 0 } },
+      ]);
+      expect(old.count('tools/call')).toBe(1);
+    });
+  },
+);

@@ -140,3 +140,35 @@ it('retry: safe: a tool that its trusted server calls read-only is called once m
   expect((await agent.call('up.read', {})).result).not.toHaveProperty('isError');
   expect(up.count('tools/call')).toBe(2);
 });
+
+it.each([
+  ['a failure', { status: 500 }],
+  ['something else than tools', { result: { tools: 'none' } }],
+] as const)(
+  'a list that was answered with %s: a call of its tools says so, and not that they do not exist',
+  async (_, fault) => {
+    const faults = [{ on: 'tools/list', do: fault }];
+    await using up = await startHttpUpstream({
+      id: 'up',
+      era: 'modern',
+      tools: ['echo'],
+      prompts: ['p'],
+      faults,
+    });
+    await using gateway = await startGateway({ upstreams: { up: { ...up.config, restart } } });
+    await gateway.gateway.settled();
+    await using agent = await connectModern(gateway.url);
+    const echo = { name: 'up.echo', arguments: {} };
+    const { result } = await agent.request('tools/call', echo);
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^\[up\] .*not be read/) }],
+    });
+    expect((await agent.request('prompts/get', { name: 'up.q' })).error).toMatchObject({ code: -32_602 });
+    await up.change({ faults: [] });
+    await expect
+      .poll(async () => (await agent.request('tools/call', echo)).result?.['isError'], { timeout: 10_000 })
+      .toBeUndefined();
+    expect((await agent.request('tools/call', { name: 'up.no' })).error).toMatchObject({ code: -32_602 });
+  },
+);

@@ -292,6 +292,28 @@ describe.each(CARRIERS)('tasks of a modern upstream over $carrier', ({ start }) 
   });
 });
 
+it('a task that is awaited for a modern client goes on when the wait for its result breaks', async () => {
+  const breaks = [{ status: 503 }, { drop: true }] as const;
+  const faults = breaks.map((fault) => ({ on: 'tasks/result', times: 1, do: fault }));
+  await using up = await startHttpUpstream({ ...LEGACY, faults });
+  await using gateway = await startGateway({ upstreams: { up: up.config } });
+  await gateway.gateway.settled();
+  await using agent = await connectModern(gateway.url, withoutTasks);
+  expect(await agent.result('tools/call', job)).toMatchObject(DONE);
+  expect([up.count('tasks/result'), up.count('tasks/cancel')]).toEqual([3, 0]);
+});
+
+it('a task that is awaited for a legacy client goes on when looks at it fail on their way', async () => {
+  const faults = [{ status: 503 }, { drop: true }, { status: 429, headers: { 'retry-after': '1' } }] as const;
+  const looks = faults.map((fault) => ({ on: 'tasks/get', times: 1, do: fault }));
+  await using up = await startHttpUpstream({ ...MODERN, faults: looks });
+  await using gateway = await startGateway({ upstreams: { up: up.config } });
+  await gateway.gateway.settled();
+  await using agent = await connectLegacy(gateway.url);
+  expect(await agent.result('tools/call', job)).toEqual(DONE);
+  expect([up.count('tasks/get'), up.count('tasks/cancel')]).toEqual([4, 0]);
+});
+
 describe.each(CARRIERS)('tasks of a legacy upstream over $carrier', ({ start }) => {
   const open = async (faults: Script['faults'] = []) => {
     const up = await start({ ...LEGACY, faults });

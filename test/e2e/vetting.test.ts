@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lockOf } from '../../src/cli/lock-file.ts';
@@ -134,6 +134,15 @@ describe('pin', () => {
     const check = await run(['check', '-c', config.path]);
     expect(check.code).toBe(1);
     expect(check.stdout).toMatch(/^ {2}error: server, patchbay\.lock\.json \(pin\.unreadable\)$/m);
+  });
+
+  it('says what the system has against writing the file', async () => {
+    await using up = await startHttpUpstream({ id: 'up', tools: [READ] });
+    await using config = await configFile({ upstreams: { up: up.config } });
+    await mkdir(join(dirname(config.path), `patchbay.lock.json.${process.pid}.tmp`));
+    const { code, stdout, stderr } = await run(['pin', '-c', config.path]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/patchbay\.lock\.json cannot be written \(\w*EISDIR\)\.\n$/);
   });
 
   it('keeps what was approved of a server that cannot be asked', async () => {

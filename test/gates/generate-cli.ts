@@ -40,6 +40,7 @@ export function cliPage(): string {
       input: async () => '',
       columns: undefined,
       stopped: () => new Promise(() => {}),
+      serving: () => {},
       onHangup: () => {},
     },
     () => {},

@@ -12,7 +12,7 @@ import { ABLE, startWorld, type User, type World } from './world.ts';
 const USERS = ['alice', 'amy', 'bob'] as const;
 const OWN = ['mine', 'old'] as const;
 /** Of each user, every other one of the older era. */
-const CLIENTS_EACH = 11;
+const CLIENTS_EACH = 7;
 const ANSWER = { action: 'accept', content: {} };
 
 interface Client {

@@ -44,7 +44,8 @@ export async function startGatewayProcess(
   const [command = '', ...args] = limited;
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe', ...(channel ? (['ipc'] as const) : [])],
-    env: { ...process.env, ...compileCache, XDG_STATE_HOME: folder },
+    // Its memory is looked at: as it is elsewhere, and not as `vitest.config.ts` has it.
+    env: { ...process.env, ...compileCache, GLIBC_TUNABLES: undefined, XDG_STATE_HOME: folder },
   });
   const waits = createWaits();
   let out = '';

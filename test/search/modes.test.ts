@@ -161,12 +161,23 @@ describe('a view that does not list every tool', () => {
       expect(called.text).toContain('tracker.create_issue');
     });
 
+    it('reads the beginning of a question, and of a name, that is far too long', async () => {
+      await using agent = await at('few');
+      const query = 'open a new issue '.padEnd(20_000, 'x');
+      expect(namesIn(await agent.call('search_tools', { query }))).toContain('tracker.create_issue');
+      const { structured } = await agent.call('describe_tools', { names: ['x'.repeat(20_000)] });
+      expect(structured['unknown']).toEqual(['x'.repeat(200)]);
+    });
+
     it('calls through call_tool like by the name itself: result, progress, and errors', async () => {
       await using agent = await at('few');
       const through = (name: string, args: JsonObject, options = {}) =>
         agent.call('call_tool', { name, arguments: args }, options);
       const direct = await agent.call('echo', { text: 'a' });
       expect((await through('echo', { text: 'a' })).result).toEqual(direct.result);
+      // What some models write for no arguments.
+      const without = await agent.call('call_tool', { name: 'whoami', arguments: null });
+      expect(without.result).toEqual((await agent.call('whoami', {})).result);
       const { progress } = await through('progress', { text: 'a', steps: 2 }, { progressToken: 'mine' });
       expect(progress.map(({ progressToken }) => progressToken)).toContain('mine');
       expect((await through('fail', { text: 'a' })).result).toEqual(

@@ -145,6 +145,7 @@ const BAD: Readonly<Record<string, () => string | Promise<string>>> = {
   'no issuer': () => issuer.token(RESOURCE, { claims: { iss: undefined } }),
   'the wrong audience': () => issuer.token('https://other.example/mcp'),
   'no audience': () => issuer.token(RESOURCE, { claims: { aud: undefined } }),
+  'an audience that is an object': () => issuer.token(RESOURCE, { claims: { aud: { url: RESOURCE } } }),
   'an audience that is no text': () => issuer.token(RESOURCE, { claims: { aud: [{ url: RESOURCE }] } }),
   'an end that is over': () => issuer.token(RESOURCE, { claims: { exp: nowSeconds() - 31 } }),
   'no end': () => issuer.token(RESOURCE, { claims: { exp: undefined } }),

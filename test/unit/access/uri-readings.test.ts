@@ -37,6 +37,22 @@ describe('readingsOf', () => {
     ['urn:%61:b', ['urn:a:b']],
     ['urn:A:b', []],
     ['%', []],
+    ['notes:data/../x', ['notes:x']],
+    ['notes:/data/../x', ['notes:/x']],
+    ['notes:data/..%2fx', ['notes:data/..%2Fx', 'notes:data/../x', 'notes:x']],
+    ['notes:../../x', ['notes:x']],
+    ['NOTES:x', ['notes:x']],
+    ['notes:a..b/.c', []],
+    ['file:///data/.\t./etc', ['file:///data/../etc', 'file:///etc']],
+    ['fi\nle:///etc/x\r', ['file:///etc/x']],
+    [' file:///etc/x\u0000', ['file:///etc/x']],
+    ['file:/etc/x', ['file:///etc/x']],
+    ['file:etc/x', ['file:///etc/x']],
+    ['file:\\etc\\x', ['file:///etc\\x', 'file:///etc/x']],
+    ['file:\\\\host\\x', ['file://host\\x', 'file://host/x']],
+    ['https:/h/x', ['https://h/x']],
+    ['http:\\\\h/a/../x', ['http://h/a/../x', 'http://h/x']],
+    ['https:///h/x', ['https://h/x']],
   ])('%s may be read as %j', (uri, expected) => {
     expect(readingsOf(uri).map((reading) => reading.uri)).toEqual(expected);
   });
@@ -65,8 +81,17 @@ describe('a rule about URIs', () => {
     'file:///data/..%5cetc/passwd',
     'file:///data/x/../../etc/passwd',
     'file:///data/..',
+    'file:///data/.\t./etc/passwd',
+    'file:///data/.\n./etc/passwd',
   ])('is not left by %s', (uri) => {
     expect(see(only, uri)).toBe(false);
+  });
+
+  it('without an authority is not left either', () => {
+    const notes = policyOf('[{who: {anyone: true}, allow: ["files.notes:data/*"]}]')(person());
+    expect(see(notes, 'notes:data/x')).toBe(true);
+    expect(see(notes, 'notes:data/../x')).toBe(false);
+    expect(see(notes, 'notes:data/..%2Fx')).toBe(false);
   });
 
   it.each([
@@ -77,6 +102,11 @@ describe('a rule about URIs', () => {
     'file:///%65tc/passwd',
     'file:///etc%2Fpasswd',
     'file:///etc\\passwd',
+    'file:///et\tc/passwd',
+    ' file:///etc/passwd',
+    'file:/etc/passwd',
+    'file:\\etc\\passwd',
+    'file:etc/passwd',
     'file:///x/../etc/passwd',
     'file:///./etc/passwd',
   ])('is not got round by %s', (uri) => {

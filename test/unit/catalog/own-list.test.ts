@@ -36,3 +36,11 @@ it('holds no request for which it was read: a list of one user stays for hours',
   expect(list.known).toBe(true);
   expect(request.deref()).toBeUndefined();
 });
+
+it('is read by itself once a second at most, however soon it is out of date', async () => {
+  const list = ownList();
+  const hints = { ttlMs: 1, scope: 'private' } as const;
+  await list.read(async () => ({ items: [], hints, readAt: 0, findings: [] }));
+  expect(list.freshUntil).toBe(1);
+  expect(list.nextAt).toBe(1_000);
+});

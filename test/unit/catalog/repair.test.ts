@@ -5,6 +5,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
 import { mendInputSchema } from '../../../src/catalog/schema.ts';
+import { codecFor } from '../../../src/protocol/codec.ts';
 import { repairItems, tool } from './parts.ts';
 
 const ids = (findings: readonly { id: string }[]) => findings.map((finding) => finding.id);
@@ -16,6 +17,22 @@ function nested(depth: number): object {
     inner = { not: inner };
   }
   return inner;
+}
+
+/** Where the members of a JSON value are. */
+function pathsOf(value: unknown): (readonly string[])[] {
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return members.flatMap(([key, inner]) => [[key], ...pathsOf(inner).map((path) => [key, ...path])]);
+}
+
+/** The same value with another member there. */
+function withAt(value: unknown, [key, ...rest]: readonly string[], member: unknown): unknown {
+  if (key === undefined) {
+    return member;
+  }
+  const copy: unknown = Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) };
+  Reflect.set(copy as object, key, withAt(Reflect.get(value as object, key), rest, member));
+  return copy;
 }
 
 describe('malformed items', () => {
@@ -52,6 +69,94 @@ describe('malformed items', () => {
       ['tool.schema-not-object', 'string-schema'],
       ['item.repaired', 'number-description'],
     ]);
+  });
+
+  it('C-009: a client with strict list validation accepts what is left, whatever any one member is', () => {
+    const icon = {
+      src: 'https://x.example/y.png',
+      mimeType: 'image/png',
+      sizes: ['48x48'],
+      theme: 'dark',
+    };
+    const annotations = {
+      audience: ['user'],
+      priority: 0.5,
+      lastModified: '2025-01-12T15:00:58Z',
+    };
+    const schema = {
+      $schema: 'x',
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+    };
+    const told = { title: 'T', description: 'D', icons: [icon], _meta: {} };
+    const whole = [
+      {
+        kind: 'tools',
+        list: (tools: readonly unknown[]) => ListToolsResultSchema.safeParse({ tools }),
+        item: {
+          ...told,
+          name: 't',
+          inputSchema: schema,
+          outputSchema: schema,
+          annotations: {
+            title: 'x',
+            readOnlyHint: true,
+            destructiveHint: false,
+          },
+          execution: { taskSupport: 'optional' },
+        },
+      },
+      {
+        kind: 'prompts',
+        list: (prompts: readonly unknown[]) => ListPromptsResultSchema.safeParse({ prompts }),
+        item: {
+          ...told,
+          name: 'p',
+          arguments: [{ name: 'a', title: 'A', description: 'D', required: true }],
+        },
+      },
+      {
+        kind: 'resources',
+        list: (resources: readonly unknown[]) => ListResourcesResultSchema.safeParse({ resources }),
+        item: {
+          ...told,
+          uri: 'u://x',
+          name: 'n',
+          mimeType: 'text/plain',
+          size: 5,
+          annotations,
+        },
+      },
+    ] as const;
+    const odd = [
+      null,
+      true,
+      0,
+      -1,
+      1.5,
+      '',
+      'x',
+      '2025-01-12',
+      '2025-02-30T00:00:00Z',
+      [],
+      [null],
+      ['x'],
+      {},
+    ];
+    for (const { kind, item, list } of whole) {
+      expect(repairItems(kind, [item])).toEqual({
+        items: [item],
+        findings: [],
+      });
+      for (const path of pathsOf(item)) {
+        for (const value of odd) {
+          const { items } = repairItems(kind, [withAt(item, path, value)]);
+          const served = items.map((each) => codecFor('2025-11-25').encodeItem(kind, each));
+          expect(list(served).success, `${kind} ${path.join('.')} ${JSON.stringify(value)}`).toBe(true);
+        }
+      }
+    }
   });
 
   it('C-009: a client with strict list validation accepts what is left', () => {

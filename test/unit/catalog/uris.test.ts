@@ -104,6 +104,29 @@ describe('routeUris', () => {
     expect(routes.route('x://still-here')?.upstream).toBe('u3');
   });
 
+  it('a server that a client does not see takes nothing from the templates of one that it sees', () => {
+    const routes = routeUris([
+      source('all', ['doc:///listed/1'], ['doc:///{+rest}']),
+      source('logs', [], ['doc:///logs/{n}', 'doc:///listed/{n}']),
+      source('more', [], ['doc:///logs/{n}/more']),
+    ]);
+    const without =
+      (...hidden: string[]) =>
+      ({ upstream }: { upstream: string }) =>
+        !hidden.includes(upstream);
+    for (const uri of ['doc:///logs/5', 'doc:///listed/1']) {
+      expect(routes.route(uri)).toEqual({ upstream: 'all', uri });
+      expect(routes.route(uri, without('all'))).toEqual({ upstream: 'logs', uri });
+      expect(routes.route(uri, without('all', 'logs'))).toBeUndefined();
+    }
+    // A mark is of one server, or of none.
+    expect(routes.route('doc://logs!/logs/5', without('logs'))).toBeUndefined();
+    expect(routes.route('doc://logs!/logs/5', without('all'))).toEqual({
+      upstream: 'logs',
+      uri: 'doc:///logs/5',
+    });
+  });
+
   it('names the upstreams whose results need rewriting', () => {
     const quiet = source('quiet', []);
     expect(routeUris([quiet, source('only', ['a://1'])]).renamed).toEqual(new Set(['quiet']));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { SILENT } from '../../../src/base/log.ts';
 import { buildCatalog, type Swap } from '../../../src/catalog/snapshot.ts';
 import { Hub } from '../../../src/changes/hub.ts';
@@ -30,7 +30,23 @@ function createWorld() {
   return { hub, heard, listen };
 }
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe('the hub', () => {
+  it('holds no change back for longer than usual where the clock was set back', () => {
+    vi.useFakeTimers();
+    const { hub, heard, listen } = createWorld();
+    listen('ann');
+    hub.publish(swapOf(undefined));
+    vi.setSystemTime(Date.now() - 3_600_000);
+    hub.publish(swapOf(undefined));
+    expect(heard).toHaveLength(1);
+    vi.advanceTimersByTime(500);
+    expect(heard).toHaveLength(2);
+  });
+
   it('tells of a list of one principal at one place those that listen there for it', () => {
     const { hub, heard, listen } = createWorld();
     listen('ann', 'ann here');

@@ -98,7 +98,11 @@ describe('explain', () => {
     expect([told.code, told.stderr]).toEqual([1, '']);
     expect(told.stdout).toContain('It is there, but hidden for this principal: no rule allows it');
     expect(await at('USER_KEY')).toMatchObject({ code: 1, stderr: expect.stringContaining('refuses (403)') });
-    expect(await at('UNSET')).toMatchObject({ code: 1, stderr: expect.stringContaining('UNSET is not set') });
+    expect(await at('UNSET')).toMatchObject({ code: 2, stderr: expect.stringContaining('UNSET is not set') });
+    expect(await at('OPERATOR_KEY', 'ftp://127.0.0.1')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not an http or https URL'),
+    });
     expect(await at('OPERATOR_KEY', 'http://127.0.0.1:9')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('cannot be reached'),
@@ -164,5 +168,9 @@ describe('check --diff', () => {
     });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/refuses \(401\).*--token-env/);
+    expect(await run(['check', '-c', config.path, '--diff', 'nowhere'], { env })).toMatchObject({
+      code: 2,
+      stdout: '',
+    });
   });
 });

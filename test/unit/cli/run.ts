@@ -23,6 +23,7 @@ export const NOWHERE: Io = {
   input: async () => '',
   columns: undefined,
   stopped: () => new Promise(() => {}),
+  serving: () => {},
   onHangup: () => {},
 };
 

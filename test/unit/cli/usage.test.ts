@@ -13,6 +13,7 @@ const program = buildProgram(
     input: async () => '',
     columns: undefined,
     stopped: () => new Promise(nowhere),
+    serving: nowhere,
     onHangup: nowhere,
   },
   nowhere,

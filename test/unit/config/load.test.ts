@@ -295,6 +295,11 @@ describe('a state that replicas share', () => {
       '1:8 state.type: "redis" needs a "sealingKey", the same for all replicas',
     ],
     ['url: "http://state"', key, '1:27 state.url: must be a URL that begins with redis:// or rediss://'],
+    ...['redis://[bad', 'redis://h:99999', 'redis:///1', 'redis://h/one', 'redis://a%zz@h'].map((url) => [
+      `url: "${url}"`,
+      key,
+      `1:27 state.url: ${url === 'redis:///1' ? 'must be a URL that begins with redis:// or rediss://' : 'must be a complete URL, such as redis://host:6379, with nothing or a number after the host'}`,
+    ]),
     ['prefix: "a b"', key, '1:17 state.prefix: must be 1 to 64 of "A-Z a-z 0-9 . _ : -"'],
   ])('{ %s } with %s is refused', (state, other, problem) => {
     const [found, ...more] = report(`state: { ${state} }\n${other}`);

@@ -18,7 +18,18 @@ describe('single values', () => {
       '1:21 listen.publicUrl: must be a URL that begins with http:// or https://',
     ],
     ['listen: {allowedHosts: a}', '1:24 listen.allowedHosts: must be a list, such as [a, b]'],
-    ['listen: {allowedHosts: [a, ""]}', '1:28 listen.allowedHosts[1]: must not be empty'],
+    ...['""', 'https://a.example.com', 'a.example.com/', '"*.example.com"', 'a b', '"::1"', 'a:b'].map(
+      (host) => [
+        `listen: {allowedHosts: [a, ${host}]}`,
+        '1:28 listen.allowedHosts[1]: must be a host name, optionally with a port, such as mcp.example.com:8443, or "*"',
+      ],
+    ),
+    ...['HTTPS://a.example.com', 'https://A.example.com', 'https://a.example.com:443', 'http://a:b'].map(
+      (origin) => [
+        `listen: {allowedOrigins: ["https://b.example.com:8443", "vscode-webview://Abc", "${origin}"]}`,
+        '1:81 listen.allowedOrigins[2]: browsers send it in small letters and without the port that its scheme has anyway: this never matches',
+      ],
+    ),
     [
       'listen: {allowedOrigins: [https://a/]}',
       '1:27 listen.allowedOrigins[0]: must be an origin without a path, such as https://app.example.com',
@@ -103,6 +114,28 @@ describe('single values', () => {
     const [found, ...more] = report(`upstreams: {a: {${entry}}}`);
     expect(found?.replace(/^\d+:\d+ upstreams\.a\./, '')).toBe(expected);
     expect(more).toEqual([]);
+  });
+});
+
+describe('what no header can carry', () => {
+  const rule = 'must not hold line breaks, control characters or signs beyond Latin-1';
+  const keys = `auth: {mode: keys, keys: [{id: a, sha256: "${'a'.repeat(64)}"}]}`;
+  const upstream = (credentials: string) =>
+    `upstreams: {a: {url: "http://h", credentials: {${credentials}}}}`;
+
+  it.each([
+    [
+      upstream('type: bearer, token: "a\\r\\nb"'),
+      `upstreams.a.credentials.token: must not be empty, and ${rule}`,
+    ],
+    [upstream('type: bearer, token: "☃"'), `upstreams.a.credentials.token: must not be empty, and ${rule}`],
+    [
+      `${keys}\n${upstream('type: userHeader, name: X-U, value: "☃ ${principal.id}"')}`,
+      `upstreams.a.credentials.value: must not be empty, and ${rule}`,
+    ],
+    ['tracing: {headers: {X: "a\\nb"}}', `tracing.headers.X: ${rule}`],
+  ])('%s', (text, expected) => {
+    expect(report(text).map((line) => line.replace(/^\d+:\d+ /, ''))).toContain(expected);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -96,3 +96,43 @@ it('takes a file that is of interest from now on as it is', async () => {
   await untilHeard(2);
   expect(heard).toBe(2);
 });
+
+it('hears of what was written after it was read and before it was looked at, and of nothing older', async () => {
+  await writeFile(at('old'), 'one');
+  const { ctimeMs } = await stat(at('old'));
+  await untilLater(ctimeMs);
+  const readAt = Date.now();
+  await untilLater(readAt);
+  await writeFile(at('new'), 'two');
+  const look = (...names: readonly string[]) => {
+    watching = watchFiles({
+      files: () => names.map(at),
+      readAt: () => readAt,
+      changed: () => {
+        heard += 1;
+        waits.check();
+      },
+      log: SILENT,
+    });
+  };
+  look('old', 'new');
+  await untilHeard(1);
+  watching.stop();
+  look('old');
+  await writeFile(at('old'), 'three');
+  await untilHeard(2);
+  expect(heard).toBe(2);
+});
+
+/** Until files that are written have a later time than this, as exactly as it is compared. */
+async function untilLater(ms: number): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await writeFile(at('clock'), '');
+        return (await stat(at('clock'))).ctimeMs;
+      },
+      { interval: 5 },
+    )
+    .toBeGreaterThan(ms + 2);
+}

@@ -48,6 +48,18 @@ describe('merge keys', () => {
     expect(Object.keys(entries)).toHaveLength(61);
   });
 
+  it('an alias stands for the last anchor of its name before it', () => {
+    const { entries } = entriesAt('a: &a 1\nb: {x: *a, y: &a 2, z: *a}', 'b');
+    expect(entries).toEqual({ x: '1', y: '2', z: '2' });
+  });
+
+  it('thousands of aliases are followed soon', () => {
+    const aliases = Array.from({ length: 20_000 }, (_, n) => `k${n}: *a`);
+    expect(Object.values(entriesAt(`a: &a 1\nb: {${aliases.join(', ')}}`, 'b').entries)).toEqual(
+      Array.from(aliases, () => '1'),
+    );
+  });
+
   it('refuses what is no mapping and what has no anchor', () => {
     expect(entriesAt('a: &a 1\nb: {<<: *a}', 'b').faults).toEqual([
       { line: 2, column: 9, message: '"<<" takes a mapping or a list of mappings' },

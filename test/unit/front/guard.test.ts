@@ -15,6 +15,8 @@ const named: GuardRule = {
   allowedOrigins: ['https://app.example.com'],
   publicUrl: 'https://public.example.com/mcp',
 };
+const plain: GuardRule = { ...everywhere, publicUrl: 'http://plain.example.com' };
+const ported: GuardRule = { ...everywhere, publicUrl: 'https://public.example.com:8443/mcp' };
 const refused = (headers: Record<string, string | undefined>, rule: GuardRule) =>
   judgeRequest(headers, rule).refusal?.code;
 
@@ -38,6 +40,12 @@ describe('C-092: hosts', () => {
     ['allowed name, another port', 'gateway:8080', named, false],
     ['allowed without port, any port', 'mcp.example.com:8443', named, true],
     ['the public name', 'public.example.com', named, true],
+    ['the public name with the port of https', 'public.example.com:443', named, true],
+    ['the public name with that of http', 'public.example.com:80', named, false],
+    ['a public name over http, with its port', 'plain.example.com:80', plain, true],
+    ['a public name with a port of its own', 'public.example.com:8443', ported, true],
+    ['the same without', 'public.example.com', ported, false],
+    ['the same with that of https', 'public.example.com:443', ported, false],
   ])('%s', (_what, host, rule, passes) => {
     expect(refused({ host }, rule)).toBe(passes ? undefined : 'HOST_REFUSED');
   });

@@ -362,7 +362,9 @@ describe('what cannot be imported', () => {
     writeFileSync(join(folder, 'own.yaml'), 'upstreams: {}\n');
     writeFileSync(join(folder, 'deep.json'), '{"a":'.repeat(5000));
     writeFileSync(join(folder, 'latin.json'), Buffer.from([0x7b, 0xe9, 0x7d]));
-    const { stderr } = await run(['import', ...files('own.yaml', 'deep.json', 'latin.json')]);
+    writeFileSync(join(folder, 'deep.toml'), `[a${'.a'.repeat(20_000)}]\n`);
+    const { stderr } = await run(['import', ...files('own.yaml', 'deep.json', 'latin.json', 'deep.toml')]);
+    expect(stderr).toContain('deep.toml:1:1: nested too deeply');
     expect(stderr).toContain('own.yaml:1:1: this is a configuration of the gateway already');
     expect(stderr).toMatch(/deep\.json:1:\d+: nested too deeply/);
     expect(stderr).toContain('latin.json: the file is not UTF-8 text');

@@ -15,7 +15,7 @@ const envelope = {
 describe('C-101: results towards clients', () => {
   const full = {
     content: [],
-    structuredContent: null,
+    structuredContent: { n: null },
     vendor: 1,
     resultType: 'complete',
     ttlMs: 5,
@@ -26,7 +26,7 @@ describe('C-101: results towards clients', () => {
     const from = { ...full, _meta: { [META.serverInfo]: serverInfo, 'x/y': 1 } };
     expect(legacy.encodeResult('tools/call', from, { serverInfo })).toEqual({
       content: [],
-      structuredContent: null,
+      structuredContent: { n: null },
       vendor: 1,
       _meta: { 'x/y': 1 },
     });
@@ -34,6 +34,26 @@ describe('C-101: results towards clients', () => {
       legacy.encodeResult('tools/call', { content: [], _meta: { [META.serverInfo]: 1 } }, { serverInfo }),
     ).toEqual({ content: [] });
   });
+
+  it.each([[[1, { n: 2 }]], [0], ['x'], [null], [true]])(
+    'have structured content of any kind for a modern client, and objects alone for a legacy one: %j',
+    (structuredContent) => {
+      const content = [{ type: 'image', data: '', mimeType: 'image/png' }];
+      const text = [{ type: 'text', text: JSON.stringify(structuredContent) }];
+      for (const [said, heard] of [
+        [content, content],
+        [[], text],
+        [undefined, text],
+      ]) {
+        const result = { ...(said === undefined ? {} : { content: said }), structuredContent, vendor: 1 };
+        for (const method of ['tools/call', 'tasks/result']) {
+          expect(legacy.encodeResult(method, result, { serverInfo })).toEqual({ content: heard, vendor: 1 });
+        }
+        expect(modern.encodeResult('tools/call', result, { serverInfo })).toMatchObject(result);
+        expect(legacy.encodeResult('prompts/get', result, { serverInfo })).toEqual(result);
+      }
+    },
+  );
 
   it('carry type, hints and server info for a modern client', () => {
     const made = modern.encodeResult(
@@ -79,6 +99,23 @@ describe('items of lists', () => {
     const item = { name: 'a', outputSchema };
     expect(Object.hasOwn(legacy.encodeItem('tools', item), 'outputSchema')).toBe(kept);
     expect(modern.encodeItem('tools', item)).toBe(item);
+  });
+
+  it('have properties that are described by objects, for legacy clients, in the same order', () => {
+    const properties: unknown = JSON.parse('{"z":true,"a":{"type":"string"},"no":false,"__proto__":true}');
+    const item = {
+      inputSchema: { type: 'object', properties, required: ['z'] },
+      name: 'a',
+      outputSchema: { type: 'object', properties: { any: true } },
+    };
+    expect(JSON.stringify(legacy.encodeItem('tools', item))).toBe(
+      '{"inputSchema":{"type":"object","properties":{"z":{},"a":{"type":"string"},"no":{"not":{}},"__proto__":{}},' +
+        '"required":["z"]},"name":"a","outputSchema":{"type":"object","properties":{"any":{}}}}',
+    );
+    expect(modern.encodeItem('tools', item)).toBe(item);
+    const plain = { name: 'a', inputSchema: { type: 'object', properties: { a: { items: true } } } };
+    expect(legacy.encodeItem('tools', plain)).toBe(plain);
+    expect(legacy.encodeItem('prompts', item)).toBe(item);
   });
 
   it('lose `execution` for modern clients only', () => {

@@ -89,6 +89,27 @@ describe('tools that are gone', () => {
     expect(gone.find('up.a', DOTTED, after, ann)).toMatchObject({ original: 'a', to: 'a' });
   });
 
+  it('has another name now where one came just like it; of several nobody can tell which is which', () => {
+    const plain = (names: readonly string[]) =>
+      names.map((name) => ({ name, inputSchema: { type: 'object' } }));
+    const of = (items: readonly Item[]) => {
+      const lists = {
+        tools: { items, hints: { ttlMs: undefined, scope: undefined }, readAt: 0, findings: [] },
+      };
+      return buildCatalog([{ ...part([]), lists }], NAMING);
+    };
+    const to = (before: readonly Item[], after: readonly Item[]) => {
+      const gone = knowing();
+      gone.replaced(of(before), of(after), undefined);
+      return gone.find('up.a', DOTTED, of(after), ann)?.to;
+    };
+    expect(to(plain(['a']), plain(['a2']))).toBe('a2');
+    expect(to([...plain(['a']), tool('b')], [tool('b'), ...plain(['a2'])])).toBe('a2');
+    expect(to(plain(['a', 'b']), plain(['a2', 'b2']))).toBeUndefined();
+    expect(to(plain(['a']), plain(['a2', 'b2']))).toBeUndefined();
+    expect(to(plain(['a', 'b']), plain(['b2']))).toBeUndefined();
+  });
+
   it('two that would share a name have lost it both', () => {
     const gone = knowing();
     const other: UpstreamPart = { ...part(['b.c']), upstream: 'a', namespace: 'a' };

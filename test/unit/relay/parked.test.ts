@@ -46,3 +46,15 @@ describe('a call that has its result', () => {
     await expect.poll(() => settled.length).toBe(2);
   });
 });
+
+it('a call that fails leaves no question open that its server still waits for', async () => {
+  const settled: unknown[] = [];
+  const { parked, outcome } = begin(async ({ onQuestion, signal }) => {
+    await Promise.resolve();
+    onQuestion({ ...QUESTION, signal }).catch((thrown: unknown) => settled.push(thrown));
+    throw new Error('refused');
+  });
+  await expect(outcome).rejects.toThrow('refused');
+  await expect.poll(() => settled).toEqual([expect.objectContaining({ code: 'CANCELLED' })]);
+  expect(parked.size).toBe(0);
+});

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ExactNumber } from '../../../src/base/exact-number.ts';
+import type { JsonObject } from '../../../src/base/json.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
+import { readJsonBytes } from '../../../src/protocol/json-bytes.ts';
 import type { RequestContext } from '../../../src/relay/context.ts';
 import { RequestStates, type StateSubject } from '../../../src/relay/request-state.ts';
 
@@ -38,12 +41,46 @@ describe('a requestState', () => {
     expect(states.seal(content, subject, ada)).not.toBe(state);
   });
 
+  it('holds for long texts as they are, and however much else came with them', () => {
+    // A message of 8 KiB and more leaves them unread.
+    const paramsOf = (text: string, more = ''): JsonObject => {
+      const message = JSON.stringify({ params: { name: 'up.pay', arguments: { text }, more } });
+      const read = readJsonBytes(Buffer.from(message), 1_000_000);
+      return (read as { readonly value: { readonly params: JsonObject } }).value.params;
+    };
+    const text = 'x'.repeat(7_000);
+    const state = states.seal(content, { ...subject, params: paramsOf(text) }, ada);
+    expect(open(state, { params: paramsOf(text, 'y'.repeat(7_000)) })).toEqual(content);
+    const long = states.seal(content, { ...subject, params: paramsOf(text.repeat(2)) }, ada);
+    expect(open(long, { params: paramsOf(text.repeat(2)) })).toEqual(content);
+    const byId = (id: string) => ({ params: { name: 'up.pay', arguments: { id: new ExactNumber(id) } } });
+    const exact = states.seal(content, { ...subject, ...byId('9007199254740993') }, ada);
+    expect(open(exact, byId('9007199254740993'))).toEqual(content);
+    expect(() => open(exact, byId('9007199254740995'))).toThrow();
+    expect(() => open(long, { params: paramsOf(`${text}${'z'.repeat(7_000)}`) })).toThrow();
+  });
+
   it.each<[string, Partial<StateSubject>, RequestContext?]>([
     ['another principal', {}, eve],
     ['another server, whose tool has that name', { upstream: 'other' }],
     ['another method', { method: 'prompts/get' }],
     ['another name', { params: { ...subject.params, name: 'up.pay2' } }],
     ['another argument', { params: { ...subject.params, arguments: { to: 'Eve' } } }],
+    [
+      'a list in the place of an object',
+      {
+        params: {
+          name: 'up.pay',
+          arguments: {
+            to: 'Ada',
+            sum: [
+              ['amount', 1],
+              ['unit', 'EUR'],
+            ],
+          },
+        },
+      },
+    ],
     ['no arguments', { params: { name: 'up.pay' } }],
     ['another URI', { params: { ...subject.params, uri: 'x://y' } }],
   ])('is refused to %s', (_who, changed, context) => {

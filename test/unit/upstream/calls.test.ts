@@ -36,6 +36,19 @@ describe('whose a log message is that names no call, on a connection that many s
     await call.answer;
   });
 
+  it('is nobody while another request is under way, which a server may write for though it asked for none', async () => {
+    const open = calls();
+    const call = open.open('tools/call', logged());
+    const { logLevel: _, ...envelope } = logged().envelope;
+    const other = open.open('tools/call', { ...logged(), envelope });
+    expect(open.ownerOf(LOG, undefined, SHARED)).toBeUndefined();
+    other.resolve({ jsonrpc: '2.0', id: other.id, result: {} });
+    expect(open.ownerOf(LOG, undefined, SHARED)).toBe(call);
+    call.resolve({ jsonrpc: '2.0', id: call.id, result: {} });
+    expect(open.ownerOf(LOG, undefined, SHARED)).toBeUndefined();
+    await Promise.all([call.answer, other.answer]);
+  });
+
   it('beyond a thousand given up it is nobody, however many of them are answered later', async () => {
     const open = calls();
     const late: number[] = [];

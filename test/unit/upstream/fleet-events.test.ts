@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type FleetEvents, noticed, OWNERLESS_PER_MINUTE } from '../../../src/upstream/fleet-events.ts';
 import { createRation } from '../../../src/base/ration.ts';
+import { type FleetEvents, noticed, OWNERLESS_PER_MINUTE } from '../../../src/upstream/fleet-events.ts';
 import { createLogCatcher } from './transport-kit.ts';
 
 it('notices that are nobody make few lines in the log, and short ones', () => {

@@ -43,7 +43,7 @@ describe('judging a refusal', () => {
     ['an error without id', 400, error(undefined), answer()],
     ['an unknown method of a modern server', 404, error(7, -32601), answer(-32601)],
     ['an internal error of the request', 500, error(7, -32603), answer(-32603)],
-    ['an internal error of nobody', 500, error(null), 'UPSTREAM_STATUS'],
+    ['an internal error of nobody', 500, error(null), 'UPSTREAM_FAILED'],
     ['an error of somebody else', 400, error(8), 'UPSTREAM_STATUS'],
     ['an error of somebody else by type', 400, error('7'), 'UPSTREAM_STATUS'],
     ['a page', 400, '<html>', 'UPSTREAM_STATUS'],

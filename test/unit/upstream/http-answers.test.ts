@@ -173,10 +173,10 @@ describe('answers that are something else', () => {
   });
 
   it.each([
-    [502, {}, 'UPSTREAM_STATUS', { status: 502 }],
+    [502, {}, 'UPSTREAM_FAILED', { status: 502 }],
     [404, {}, 'UPSTREAM_STATUS', { status: 404 }],
     [400, {}, 'UPSTREAM_STATUS', { status: 400 }],
-    [503, { 'retry-after': '7' }, 'UPSTREAM_STATUS', { status: 503, retryAfterMs: 7_000 }],
+    [503, { 'retry-after': '7' }, 'UPSTREAM_FAILED', { status: 503, retryAfterMs: 7_000 }],
     [429, { 'retry-after': '2' }, 'UPSTREAM_RATE_LIMITED', { status: 429, retryAfterMs: 2_000 }],
     [429, {}, 'UPSTREAM_RATE_LIMITED', { status: 429 }],
     [401, { 'www-authenticate': 'Bearer realm="x"' }, 'UPSTREAM_AUTH', { status: 401 }],

@@ -167,7 +167,7 @@ describe('the old HTTP+SSE pair', () => {
   });
 
   it.each([
-    [500, 'UPSTREAM_STATUS'],
+    [500, 'UPSTREAM_FAILED'],
     [401, 'UPSTREAM_AUTH'],
     [429, 'UPSTREAM_RATE_LIMITED'],
   ])('a POST answered %i fails its request alone', async (status, code) => {

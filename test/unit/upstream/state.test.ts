@@ -67,6 +67,8 @@ it('the wait that a server asks for outranks a shorter one', () => {
   const { state } = setUp();
   const busy = new GatewayError('UPSTREAM_RATE_LIMITED', { upstream: 'up', data: { retryAfterMs: 60_000 } });
   expect(state.failed(busy, about)).toBe(60_000);
+  const shut = new GatewayError('UPSTREAM_FAILED', { upstream: 'up', data: { retryAfterMs: 1e12 } });
+  expect(state.failed(shut, about), 'nobody is left alone for years').toBe(3_600_000);
 });
 
 it('the same news is told once, and when it breaks', () => {

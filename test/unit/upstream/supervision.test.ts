@@ -54,7 +54,7 @@ describe('the breaker', () => {
 
 describe.each(ERAS)('failing calls towards a $era server', ({ era }) => {
   it.each([
-    ['a proxy that says 503', { status: 503, body: '' }, 'UPSTREAM_STATUS'],
+    ['a proxy that says 503', { status: 503, body: '' }, 'UPSTREAM_FAILED'],
     ['a connection that breaks off', { drop: true }, 'UPSTREAM_LOST'],
   ] as const)('%s: the whole server is lost, if it fails like that altogether', async (_, fault, code) => {
     await using up = await startHttpUpstream({ id: 'up', era, tools: ['echo'] });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ExactNumber } from '../../../src/base/exact-number.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { LongText } from '../../../src/base/long-text.ts';
 import type { Entry } from '../../../src/catalog/snapshot.ts';
@@ -48,6 +49,18 @@ describe('what a server says of a task', () => {
     const { result, flags } = check.task(of, given);
     expect(result).toEqual(expected);
     expect(flags).toEqual(['leak_seen']);
+  });
+
+  it('numbers go on as they came, whatever is done with the texts', () => {
+    const number = new ExactNumber('9007199254740993');
+    for (const isError of [false, true]) {
+      const { result } = check.texts(of, {
+        content: [],
+        structuredContent: { number, text: SECRET },
+        isError,
+      });
+      expect(JSON.stringify(result)).toContain('"number":9007199254740993,"text":"[secret]"');
+    }
   });
 
   it('that went well may hold a path, and no credential', () => {
