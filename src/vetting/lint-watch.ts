@@ -8,9 +8,15 @@ import { linting } from './lint.ts';
 import { findingName, logFindings } from './log-findings.ts';
 import { asServed } from './offered.ts';
 
-/** Longest piece of work at a time, in ms, and how much longer than that what serves requests has for itself after it. */
+/** Longest piece of work at a time, in ms. */
 const SLICE_MS = 4;
+/**
+ * How much longer than a piece of work what serves requests has for itself after it: a quarter of the processor goes into
+ * looking where there is nothing else to do, a twentieth where requests have kept it busy for that share of the time.
+ */
 const REST = 3;
+const LONG_REST = 19;
+const BUSY = 0.3;
 
 export interface LintWatchOptions {
   /** What an upstream tells everybody for the model; undefined where it is not passed on. */
@@ -34,6 +40,8 @@ export class LintWatch {
   #told: ReadonlyMap<string, string | undefined> = new Map();
   #next: Parts | undefined;
   #cancel: (() => void) | undefined;
+  /** When the last piece of work was over. */
+  #rested = performance.eventLoopUtilization();
 
   constructor(options: LintWatchOptions) {
     this.#options = options;
@@ -72,6 +80,7 @@ export class LintWatch {
   }
 
   #work(run: Generator<undefined, readonly VettingFinding[]>): void {
+    const { utilization } = performance.eventLoopUtilization(this.#rested);
     const begun = performance.now();
     let spent = 0;
     while (spent < SLICE_MS) {
@@ -82,7 +91,8 @@ export class LintWatch {
       }
       spent = performance.now() - begun;
     }
-    this.#cancel = after(REST * spent, () => this.#work(run));
+    this.#rested = performance.eventLoopUtilization();
+    this.#cancel = after((utilization > BUSY ? LONG_REST : REST) * spent, () => this.#work(run));
   }
 
   #done(found: readonly VettingFinding[]): void {
