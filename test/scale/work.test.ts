@@ -9,6 +9,8 @@ import { type Work, workOf } from './work.ts';
 
 const HINTS = { ttlMs: 600_000, cacheScope: 'public' };
 const CALLS = 40;
+/** What the gateway does once by itself, such as to read a list again when its server listens, is not in all of them. */
+const RUNS = 3;
 
 async function callRepeatedly(agent: Agent): Promise<void> {
   for (let call = 0; call < CALLS; call += 1) {
@@ -17,13 +19,17 @@ async function callRepeatedly(agent: Agent): Promise<void> {
 }
 
 /** What calls of one tool take, once everything that is made at the first of them is there. */
-async function workOfCalls(tools: number): Promise<Work> {
+async function workOfCalls(tools: number): Promise<number> {
   await using upstream = await startHttpUpstream({ id: 'big', tools: toolDefinitions(tools), hints: HINTS });
   await using gateway = await startGateway({ upstreams: { big: upstream.config } });
   await using agent = await connectModern(gateway.url);
   await agent.untilNames((names) => names.length === tools);
   await agent.call('big.echo', { text: 'first' });
-  return await workOf(() => callRepeatedly(agent));
+  const runs: number[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    runs.push(ofTheCalls(await workOf(() => callRepeatedly(agent))));
+  }
+  return Math.min(...runs);
 }
 
 /** A new catalog is judged by and by, beside whatever else there is to do; that is no part of a call. */
@@ -33,8 +39,8 @@ function ofTheCalls(work: Work): number {
 }
 
 it('does the same for a call among 5,000 tools as among 20', async () => {
-  const few = ofTheCalls(await workOfCalls(20));
-  const many = ofTheCalls(await workOfCalls(5_000));
+  const few = await workOfCalls(20);
+  const many = await workOfCalls(5_000);
   expect(few).toBeGreaterThan(CALLS * 50);
   // A timer of the gateway's own may run meanwhile; a walk over the catalog would be thousands for each call.
   expect(Math.abs(many - few)).toBeLessThan(CALLS * 20);
