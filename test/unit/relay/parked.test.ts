@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { createSealer } from '../../../src/base/sealed.ts';
 import type { RequestContext } from '../../../src/relay/context.ts';
-import { ParkedCalls, type ParkedHooks } from '../../../src/relay/parked.ts';
+import { ParkedCalls } from '../../../src/relay/parked.ts';
+import type { ParkedHooks } from '../../../src/relay/parked-call.ts';
 import { RequestStates } from '../../../src/relay/request-state.ts';
 import { person } from '../access/people.ts';
 
