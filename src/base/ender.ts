@@ -6,6 +6,8 @@ export interface EndSignal {
   removeEventListener(type: 'abort', run: () => void): void;
 }
 
+const NOBODY: readonly (() => void)[] = [];
+
 /**
  * An AbortController and its signal in one, without the events: what is made with every request need not be an EventTarget,
  * which costs more than all that is done with it. Whoever listens is told once, and must not throw.
@@ -13,7 +15,7 @@ export interface EndSignal {
 export class Ender implements EndSignal {
   #aborted = false;
   #reason: unknown;
-  #listeners: readonly (() => void)[] = [];
+  #listeners = NOBODY;
 
   get aborted(): boolean {
     return this.#aborted;
@@ -43,6 +45,7 @@ export class Ender implements EndSignal {
   }
 
   removeEventListener(_type: 'abort', run: () => void): void {
-    this.#listeners = this.#listeners.filter((each) => each !== run);
+    const left = this.#listeners.filter((each) => each !== run);
+    this.#listeners = left.length === 0 ? NOBODY : left;
   }
 }

@@ -27,6 +27,10 @@ export class Linked<T> {
     return this.#first;
   }
 
+  get last(): Place<T> | undefined {
+    return this.#last;
+  }
+
   /** The place of the value, to take it out with. */
   add(value: T): Place<T> {
     const place = new Place(value);

@@ -36,9 +36,9 @@ export class LongText {
     return this.#json.joined();
   }
 
-  /** What is written between the quotes, a character for each byte; at most so many. */
-  start(most: number): string {
-    return this.#json.toString('latin1', 1, Math.min(this.length - 1, Math.max(1, most + 1)));
+  /** What is written between the quotes; at most so many bytes of it. */
+  start(most: number): Buffer {
+    return this.#json.between(1, Math.min(this.length - 1, Math.max(1, most + 1))).joined();
   }
 
   /** Decoded anew each time. */

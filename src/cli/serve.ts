@@ -1,8 +1,8 @@
 import { MCP, publicBase, resourceUrl } from '../access/resource.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Readiness } from '../observe/status.ts';
+import { compileEarly, growFreely } from './engine.ts';
 import { giveBackLater } from './give-back.ts';
-import { growFreely } from './heap-room.ts';
 import { EXIT, type ExitCode, type Io } from './io.ts';
 import { type GlobalOptions, openGateway } from './open.ts';
 import { outcomeJson, outcomeText, reloadWhenAsked } from './reload.ts';
@@ -20,6 +20,7 @@ export interface ServeOptions extends GlobalOptions {
  */
 export async function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   growFreely();
+  compileEarly();
   let hungUp = false;
   // By itself it would end a process that is still starting.
   io.onHangup(() => {

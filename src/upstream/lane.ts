@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { Linked, type Place } from '../base/linked.ts';
 import { type Wait, Waits } from '../base/waits.ts';
 import type { CallOptions } from './call.ts';
 
@@ -15,6 +16,9 @@ const waits = new Waits<Waiting>((waiting) => waiting.late());
 
 /** One call that waits for its turn. */
 class Waiting {
+  readonly owner: string;
+  /** In the queue of its owner, while it is there. */
+  place: Place<Waiting> | undefined;
   readonly #upstream: string;
   readonly #signal: CallOptions['signal'];
   readonly #patience: number;
@@ -25,6 +29,7 @@ class Waiting {
   readonly #refuse: (error: GatewayError) => void;
 
   constructor(
+    owner: string,
     upstream: string,
     { signal, timeoutMs, totalMs }: CallOptions,
     settle: {
@@ -33,6 +38,7 @@ class Waiting {
       readonly refuse: (error: GatewayError) => void;
     },
   ) {
+    this.owner = owner;
     this.#upstream = upstream;
     this.#signal = signal;
     this.#patience = Math.min(timeoutMs, totalMs);
@@ -83,7 +89,7 @@ export class Lane {
   /** Places taken now, by owner; nobody with none is in it. */
   readonly #held = new Map<string, number>();
   /** In order of turns: whoever got a place last comes last. Nobody with nothing to wait for is in it. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, Linked<Waiting>>();
   #running = 0;
   #queued = 0;
 
@@ -139,9 +145,9 @@ export class Lane {
     if (!this.#hasRoomFor(owner)) {
       return Promise.reject(new GatewayError('UPSTREAM_BUSY', { upstream }));
     }
+    const unqueue = this.#unqueue;
     return new Promise((go, refuse) => {
-      const unqueue = (waiting: Waiting) => this.#unqueue(owner, waiting);
-      this.#queue(owner, new Waiting(upstream, options, { unqueue, go, refuse }));
+      this.#queue(new Waiting(owner, upstream, options, { unqueue, go, refuse }));
     });
   }
 
@@ -151,39 +157,44 @@ export class Lane {
     if (this.#queued < queue) {
       return true;
     }
-    const mine = this.#waiting.get(owner)?.length ?? 0;
-    const [greediest, calls] = [...this.#waiting].reduce(
-      (most, each) => (each[1].length > most[1].length ? each : most),
-      [owner, []],
-    );
-    const newest = calls.length > mine + 1 ? calls.at(-1) : undefined;
+    const mine = this.#waiting.get(owner)?.size ?? 0;
+    let most: Linked<Waiting> | undefined;
+    for (const calls of this.#waiting.values()) {
+      most = calls.size > (most?.size ?? mine + 1) ? calls : most;
+    }
+    const newest = most?.last?.value;
     if (newest === undefined) {
       return false;
     }
-    this.#unqueue(greediest, newest);
+    this.#unqueue(newest);
     newest.refuse(new GatewayError('UPSTREAM_BUSY', { upstream, detail: '(others wait as well)' }));
     return true;
   }
 
-  #queue(owner: string, waiting: Waiting): void {
-    const calls = this.#waiting.get(owner) ?? [];
-    calls.push(waiting);
-    this.#waiting.set(owner, calls);
+  #queue(waiting: Waiting): void {
+    let calls = this.#waiting.get(waiting.owner);
+    if (calls === undefined) {
+      calls = new Linked();
+      this.#waiting.set(waiting.owner, calls);
+    }
+    waiting.place = calls.add(waiting);
     this.#queued += 1;
   }
 
-  #unqueue(owner: string, waiting: Waiting): void {
+  /** Does nothing for a call that does not wait any more. */
+  readonly #unqueue = (waiting: Waiting) => {
+    const { owner, place } = waiting;
     const calls = this.#waiting.get(owner);
-    const at = calls?.indexOf(waiting) ?? -1;
-    if (calls === undefined || at < 0) {
+    if (calls === undefined || place === undefined) {
       return;
     }
-    calls.splice(at, 1);
+    waiting.place = undefined;
+    calls.remove(place);
     this.#queued -= 1;
-    if (calls.length === 0) {
+    if (calls.size === 0) {
       this.#waiting.delete(owner);
     }
-  }
+  };
 
   /** Takes a place; returns how to give it back, once. */
   #take(owner: string): () => void {
@@ -219,12 +230,12 @@ export class Lane {
       }
     }
     const calls = turn === undefined ? undefined : this.#waiting.get(turn);
-    const first = calls?.[0];
+    const first = calls?.first?.value;
     if (turn === undefined || calls === undefined || first === undefined) {
       return;
     }
-    this.#unqueue(turn, first);
-    if (calls.length > 0) {
+    this.#unqueue(first);
+    if (calls.size > 0 && this.#waiting.size > 1) {
       // The last in the order of turns from now on.
       this.#waiting.delete(turn);
       this.#waiting.set(turn, calls);

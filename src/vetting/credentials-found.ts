@@ -1,6 +1,6 @@
 import { CONNECTION, type CredentialFormat, FORMATS, SHOWN } from './credential-formats.ts';
 
-/** Something in a text that looks like a credential. */
+/** Something in a text that looks like a credential: where it is in its bytes. */
 export interface Seen {
   readonly name: string;
   readonly from: number;
@@ -24,99 +24,129 @@ for (const format of FORMATS) {
   for (const start of format.starts) {
     const head = start.slice(0, HEAD);
     const escaped = start.replaceAll('.', '\\.');
-    const whole = new RegExp(`${escaped}${format.rest}(?![A-Za-z0-9_-])`, 'y');
+    const whole = new RegExp(`^${escaped}${format.rest}(?![A-Za-z0-9_-])`);
     BY_HEAD.set(head, [...(BY_HEAD.get(head) ?? []), { format, start, whole }]);
   }
 }
 
 /** Signs that credentials are made of: letters, digits, `-`, `.` and `_`. */
-const IS_SIGN = new Uint8Array(128);
-for (const sign of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._') {
-  IS_SIGN[sign.charCodeAt(0)] = 1;
+const IS_SIGN = new Uint8Array(256);
+for (const sign of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._')) {
+  IS_SIGN[sign] = 1;
 }
 
-const isSign = (text: string, at: number): boolean => IS_SIGN[text.charCodeAt(at)] === 1;
+/** Where texts are encoded to be looked at: most are short, and none is kept. */
+const desk = Buffer.allocUnsafeSlow(32_768);
+/** Bytes of UTF-8 that one code unit of a string takes at most. */
+const WIDEST = 3;
 
-/** What looks like a credential, in order; about 1 ns for each character of plain text. */
-export function credentialsIn(text: string): readonly Seen[] {
+/** The text in UTF-8, until the next one is asked for. */
+export function encoded(text: string): Buffer {
+  return text.length * WIDEST > desk.length ? Buffer.from(text) : desk.subarray(0, desk.write(text));
+}
+
+/**
+ * What looks like a credential, in order. Of the text in UTF-8: to go over bytes takes a fifth of the time that a string
+ * takes, about half a nanosecond for each of plain text.
+ */
+export function credentialsIn(text: Buffer): readonly Seen[] {
+  const seen = [...tokens(text), ...privateKeys(text), ...connections(text)];
+  return seen.length < 2 ? seen : apart(seen);
+}
+
+function tokens(text: Buffer): readonly Seen[] {
   const seen: Seen[] = [];
-  for (let at = SHORTEST - 1; at < text.length; at += SHORTEST) {
-    if (!isSign(text, at)) {
+  // Each place is within the text. To ask whether there is a byte, or to call a function, doubles the time of this.
+  const signs = IS_SIGN;
+  const { length } = text;
+  for (let at = SHORTEST - 1; at < length; at += SHORTEST) {
+    if (signs[text[at] as number] !== 1) {
       continue;
     }
     let from = at;
-    while (from > 0 && isSign(text, from - 1)) {
+    while (from > 0 && signs[text[from - 1] as number] === 1) {
       from -= 1;
     }
     let to = at + 1;
-    while (to < text.length && isSign(text, to)) {
+    while (to < length && signs[text[to] as number] === 1) {
       to += 1;
     }
-    const found = to - from < SHORTEST ? undefined : tokenAt(text, from);
+    const found = to - from < SHORTEST ? undefined : tokenIn(text, from, to);
     if (found !== undefined) {
       seen.push(found);
     }
     // The next run begins after this one at the earliest.
     at = Math.max(at, to - 1);
   }
-  seen.push(...privateKeys(text), ...connections(text));
-  return seen.length < 2 ? seen : apart(seen);
+  return seen;
 }
 
+const BACKSLASH = 0x5c;
+
 /** A run of signs is one token; in JSON within a text `\n` may stand right before it. */
-function tokenAt(text: string, run: number): Seen | undefined {
-  const from = text[run - 1] === '\\' && /[nrt]/.test(text[run] ?? '') ? run + 1 : run;
-  for (const { format, start, whole } of BY_HEAD.get(text.slice(from, from + HEAD)) ?? []) {
-    if (text.startsWith(start, from)) {
-      whole.lastIndex = from;
-      const [token = ''] = whole.exec(text) ?? [];
-      if (token !== '' && new Set(token).size >= FEWEST_SIGNS && !token.includes('EXAMPLE')) {
-        return { name: format.name, from, to: from + token.length };
-      }
+function tokenIn(text: Buffer, run: number, to: number): Seen | undefined {
+  const isEscaped = text[run - 1] === BACKSLASH && /[nrt]/.test(text.toString('latin1', run, run + 1));
+  const from = isEscaped ? run + 1 : run;
+  const formats = BY_HEAD.get(text.toString('latin1', from, from + HEAD));
+  if (formats === undefined) {
+    return undefined;
+  }
+  const signs = text.toString('latin1', from, to);
+  for (const { format, start, whole } of formats) {
+    const [token = ''] = signs.startsWith(start) ? (whole.exec(signs) ?? []) : [];
+    if (token !== '' && new Set(token).size >= FEWEST_SIGNS && !token.includes('EXAMPLE')) {
+      return { name: format.name, from, to: from + token.length };
     }
   }
   return undefined;
 }
 
-const BEGIN = 'PRIVATE KEY';
+const BEGIN = Buffer.from('PRIVATE KEY');
 /** `-----BEGIN ENCRYPTED ` and the like. */
 const LONGEST_HEAD = 32;
 /** Longer than any key in PEM. */
 const LONGEST_KEY = 16_384;
 
 /** Whole blocks up to their end, or what is there of one that was cut. */
-function privateKeys(text: string): readonly Seen[] {
+function privateKeys(text: Buffer): readonly Seen[] {
   const seen: Seen[] = [];
   let at = text.indexOf(BEGIN);
   while (at !== -1) {
-    const before = text.slice(Math.max(0, at - LONGEST_HEAD), at).lastIndexOf('-----BEGIN ');
+    const line = Math.max(0, at - LONGEST_HEAD);
+    const before = text.toString('latin1', line, at).lastIndexOf('-----BEGIN ');
     const after = at + BEGIN.length;
-    const [head = ''] = /^(?: BLOCK)?-----/.exec(text.slice(after, after + 12)) ?? [];
+    const [head = ''] = /^(?: BLOCK)?-----/.exec(text.toString('latin1', after, after + 12)) ?? [];
     const isBegin = before !== -1 && head !== '';
     const most = Math.min(text.length, after + LONGEST_KEY);
     // The next dashes end it, whatever they begin: each sign is looked at once.
     const end = isBegin ? text.indexOf('-----', after + head.length) : -1;
     const to = end === -1 ? most : Math.min(most, end);
     // Without some text in it there is no key: documentation shows the first line alone.
-    if (isBegin && /[A-Za-z0-9+/]{40}/.test(text.slice(after, to))) {
-      seen.push({ name: 'private key', from: Math.max(0, at - LONGEST_HEAD) + before, to });
+    if (isBegin && /[A-Za-z0-9+/]{40}/.test(text.toString('latin1', after, to))) {
+      seen.push({ name: 'private key', from: line + before, to });
     }
     at = text.indexOf(BEGIN, isBegin ? to : after);
   }
   return seen;
 }
 
-function connections(text: string): readonly Seen[] {
+const SCHEME_END = Buffer.from('://');
+/** Longer than any name of a scheme. */
+const LONGEST_SCHEME = 12;
+const LONGEST_LOGIN = 256;
+
+function connections(text: Buffer): readonly Seen[] {
   const seen: Seen[] = [];
-  for (let at = text.indexOf('://'); at !== -1; at = text.indexOf('://', at + 3)) {
-    let from = at;
-    while (from > 0 && at - from < 12 && /[a-z+]/.test(text[from - 1] ?? '')) {
-      from -= 1;
-    }
-    const [whole = '', password = ''] = CONNECTION.exec(text.slice(from, at + 256)) ?? [];
+  let at = text.indexOf(SCHEME_END);
+  for (; at !== -1; at = text.indexOf(SCHEME_END, at + SCHEME_END.length)) {
+    const [scheme = ''] =
+      /[a-z+]*$/.exec(text.toString('latin1', Math.max(0, at - LONGEST_SCHEME), at)) ?? [];
+    const from = at - scheme.length;
+    const [whole = '', password = ''] =
+      CONNECTION.exec(text.toString('utf8', from, at + LONGEST_LOGIN)) ?? [];
     if (password !== '' && !SHOWN.test(password)) {
-      const to = from + whole.length - 1;
-      seen.push({ name: 'password of a database', from: to - password.length, to });
+      const to = from + Buffer.byteLength(whole) - 1;
+      seen.push({ name: 'password of a database', from: to - Buffer.byteLength(password), to });
     }
   }
   return seen;
@@ -130,13 +160,13 @@ function apart(seen: readonly Seen[]): readonly Seen[] {
 
 const MASK = '[secret]';
 
-/** The text with each of them masked; the same string where there is none. */
-export function maskedCredentials(text: string, seen: readonly Seen[] = credentialsIn(text)): string {
+/** The text with each of them masked. */
+export function maskedCredentials(text: Buffer, seen: readonly Seen[]): string {
   let masked = '';
   let done = 0;
   for (const { from, to } of seen) {
-    masked += text.slice(done, from) + MASK;
+    masked += text.toString('utf8', done, from) + MASK;
     done = to;
   }
-  return done === 0 ? text : masked + text.slice(done);
+  return masked + text.toString('utf8', done);
 }

@@ -1,11 +1,14 @@
 import type { JsonObject } from '../base/json.ts';
 import type { LongText } from '../base/long-text.ts';
-import { credentialsIn, maskedCredentials } from './credentials-found.ts';
+import { credentialsIn, encoded, maskedCredentials } from './credentials-found.ts';
 import { detailsIn } from './error-details.ts';
 import { mapTexts } from './result-texts.ts';
 
-/** Where credentials are only flagged: characters of one result that are looked at. To mask them, all are. */
+/** Where credentials are only flagged: bytes of one result that are looked at. To mask them, all are. */
 const MOST_FLAGGED = 64 * 1024;
+
+/** Nothing shorter is a credential: `amqp://:1234@`. */
+const SHORTEST = 13;
 
 /** Which kinds of credentials the texts of a value hold, and the value, without them where `masks`. */
 export function lookForCredentials(
@@ -14,8 +17,8 @@ export function lookForCredentials(
 ): { readonly seen: ReadonlySet<string>; readonly masked: JsonObject } {
   const seen = new Set<string>();
   let left = masks ? Number.POSITIVE_INFINITY : MOST_FLAGGED;
-  const look = (text: string) => {
-    const found = left > 0 ? credentialsIn(text.length > left ? text.slice(0, left) : text) : [];
+  const look = (text: Buffer) => {
+    const found = left > 0 ? credentialsIn(text.length > left ? text.subarray(0, left) : text) : [];
     left -= text.length;
     for (const { name } of found) {
       seen.add(name);
@@ -23,8 +26,12 @@ export function lookForCredentials(
     return found;
   };
   const change = (text: string) => {
-    const found = look(text);
-    return masks ? maskedCredentials(text, found) : text;
+    if (left <= 0 || text.length < SHORTEST) {
+      return text;
+    }
+    const bytes = encoded(text);
+    const found = look(bytes);
+    return masks && found.length > 0 ? maskedCredentials(bytes, found) : text;
   };
   // Credentials are ASCII, and stand in JSON as they are: what nobody else reads need not be decoded for this.
   const unread = (text: LongText) => {

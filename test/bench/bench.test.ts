@@ -110,7 +110,7 @@ it('sums a profile up by room and by function, without the time that nothing ran
 describe('docs/performance.md', () => {
   const document = textOf('docs/performance.md');
 
-  it.each(['compare', 'features', 'micro', 'scale'] as const)('has a place for %s', (section) => {
+  it.each(['compare', 'warm', 'features', 'micro', 'scale'] as const)('has a place for %s', (section) => {
     const once = replaced(document, section, 'text');
     expect(replaced(once, section, 'text')).toBe(once);
     expect(() => replaced('', section, 'text')).toThrow(section);

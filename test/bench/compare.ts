@@ -64,12 +64,20 @@ function progressOf(round: number, name: string, target: string, measured: Measu
   return `round ${round + 1}, ${name}, ${target}: ${perSecond.toFixed(0)} req/s, ${cpu.toFixed(3)} ms CPU, p50 ${p50.toFixed(2)} ms${loud}${wrong}\n`;
 }
 
-/** A run of the group `features` is a section of its own, and no level. */
-function write({ targets, rounds, duration }: Options, ratios: Ratios, text: string): void {
-  const isFeatures = targets.join() === GROUPS['features']?.join();
-  const about = rounds === 1 ? `one round of ${duration} s` : `medians of ${rounds} rounds of ${duration} s`;
-  writeSection(isFeatures ? 'features' : 'compare', about, text);
-  if (isFeatures) {
+/** Seconds of warm-up from which a run tells what targets cost once they are warm. */
+const WARM = 5;
+
+/** A run of the group `features` is a section of its own, and so is one of warm targets; neither sets a level. */
+function write({ targets, rounds, duration, warmUp }: Options, ratios: Ratios, text: string): void {
+  const measured =
+    rounds === 1 ? `one round of ${duration} s` : `medians of ${rounds} rounds of ${duration} s`;
+  const about = `${measured} after ${warmUp} s under the same load`;
+  if (targets.join() === GROUPS['features']?.join()) {
+    writeSection('features', about, text);
+    return;
+  }
+  writeSection(warmUp < WARM ? 'compare' : 'warm', about, text);
+  if (warmUp >= WARM) {
     return;
   }
   const own = Object.entries(ratios).map(([name, of]) => {

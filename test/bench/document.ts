@@ -7,6 +7,7 @@ const DOCS = join(import.meta.dirname, '../../docs');
 /** Sections that a command writes, and in which document; all else there is written by hand. */
 const DOCUMENT_OF = {
   compare: 'performance.md',
+  warm: 'performance.md',
   features: 'performance.md',
   micro: 'performance.md',
   scale: 'performance.md',

@@ -113,7 +113,7 @@ for (const [name, length] of [
   ['credentials, 1 KB of text', 1_000],
   ['credentials, 1 MB of text', 1_000_000],
 ] as const) {
-  const prose = text(length / 6).slice(0, length);
+  const prose = Buffer.from(text(length / 6).slice(0, length));
   process.stdout.write(
     row(
       name,
@@ -121,7 +121,7 @@ for (const [name, length] of [
     ),
   );
 }
-const base64 = Buffer.alloc(750_000, 'binary blob').toString('base64');
+const base64 = Buffer.from(Buffer.alloc(750_000, 'binary blob').toString('base64'));
 process.stdout.write(
   row(
     'credentials, 1 MB of base64',

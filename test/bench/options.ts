@@ -22,7 +22,8 @@ export const USAGE = `npm run bench -- [compare|cluster|growth|micro|profile|sca
   --cases LIST       ${Object.keys(CASES).join(',')}, or all (default: all)
   --rounds N         rounds, each with every target started anew (default 3)
   --duration S       measured seconds of each run (default 4)
-  --warm-up S        seconds before it (default 1.5)
+  --warm-up S        seconds before it under the same load (default 1.5); from 5 on --write writes the section of what
+                     targets cost once they are warm, and no levels
   --quiet CORES      while other processes use more than this a run is repeated, and in the end does not count (default 0.3)
   --retries N        how often it is repeated (default 3)
   --main FILE        another build of Patchbay to measure (default dist/main.js)

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FORMATS } from '../../../src/vetting/credential-formats.ts';
-import { credentialsIn, maskedCredentials } from '../../../src/vetting/credentials-found.ts';
+import * as found from '../../../src/vetting/credentials-found.ts';
+
+const credentialsIn = (text: string) => found.credentialsIn(found.encoded(text));
+const maskedCredentials = (text: string) => {
+  const bytes = Buffer.from(text);
+  return found.maskedCredentials(bytes, found.credentialsIn(bytes));
+};
 
 /** Signs without an order that anybody would take for real, as many as wanted. */
 const signs = (alphabet: string, count: number) =>
@@ -59,6 +65,8 @@ describe('each format', () => {
   it.each(SAMPLES)('%s', (name, token) => {
     for (const text of [
       token,
+      `clé ${token} 🔑 été`,
+      `é${token}ü`,
       `Authorization: Bearer ${token}`,
       `export KEY="${token}"\n`,
       `{"token":"${token}","n":1}`,
@@ -89,6 +97,7 @@ describe('what is in several lines, or in the middle of a URL', () => {
     ['postgres://app:Zx81kQm2@db.example.com/app', 'postgres://app:[secret]@db.example.com/app'],
     ['mongodb+srv://u:p4ssw0rd9@c.example.net', 'mongodb+srv://u:[secret]@c.example.net'],
     ['rediss://:a8f3kk29@cache:6379/0', 'rediss://:[secret]@cache:6379/0'],
+    ['amqp://grün:à la çarte'.replaceAll(' ', '-') + '@h', 'amqp://grün:[secret]@h'],
     ['mysql://root:password@localhost/db', 'mysql://root:password@localhost/db'],
     ['postgres://user:<password>@host/db', 'postgres://user:<password>@host/db'],
     ['postgres://user@host/db', 'postgres://user@host/db'],
