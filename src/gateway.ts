@@ -189,6 +189,7 @@ function statusOf(
       statuses: fleet.statuses(),
       // One that hangs must not keep the others from being used: a first list stops waiting for it as well.
       tried: (id) => !fleet.isPending(id) || fleet.youngest([id]) > settings().lists.firstWait,
+      listFault: (id) => store.faultOf(id),
       optional: (id) => fleet.settings(id).optional,
       catalog: store.current,
       found: vetting.findings(store.current.parts),

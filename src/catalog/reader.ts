@@ -1,3 +1,4 @@
+import { toGatewayError, UpstreamRpcError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { backoff, jittered } from '../base/time.ts';
 import { type CacheHints, type Change, KINDS, type Kind } from '../protocol/model.ts';
@@ -53,7 +54,8 @@ export class Reader {
   readonly #lists = new Map<Kind, ListPart>();
   /** Read, but not yet part of what is offered: the kinds of one refresh appear together. */
   readonly #landed = new Map<Kind, ListPart | undefined>();
-  readonly #failing = new Set<Kind>();
+  /** With why. */
+  readonly #failing = new Map<Kind, string>();
   readonly #polls = new Map<Kind, () => void>();
   readonly #notices = new Map<Change, { readonly first: number; readonly cancel: () => void }>();
   #cancelRetry: (() => void) | undefined;
@@ -93,6 +95,13 @@ export class Reader {
       lists[kind] = list;
     }
     return { upstream: this.#upstream, namespace, lists, stale: this.#lost || this.#failing.size > 0 };
+  }
+
+  /** Why lists could not be read the last time, in the order of {@link KINDS}; undefined where all were. */
+  get fault(): string | undefined {
+    const faults = KINDS.filter((kind) => this.#failing.has(kind));
+    const said = faults.map((kind) => `its ${kind} could not be read: ${this.#failing.get(kind)}`);
+    return said.length === 0 ? undefined : said.join('; ');
   }
 
   /** Lists that were read elsewhere, from the server that is read from here on. */
@@ -205,7 +214,7 @@ export class Reader {
       if (signal.aborted) {
         return;
       }
-      this.#failing.add(kind);
+      this.#failing.set(kind, whyOf(thrown));
       const about = { err: thrown, upstream: this.#upstream, kind };
       this.#options.log.warn(about, 'a list could not be read; the last complete one stays, if there is one');
     } finally {
@@ -244,13 +253,13 @@ export class Reader {
     this.#cancelRetry ??= this.#options.schedule(backoff(this.#attempts, RETRY_BASE, RETRY_CAP), () => {
       this.#cancelRetry = undefined;
       this.#attempts += 1;
-      this.#again([...this.#failing]);
+      this.#again([...this.#failing.keys()]);
     });
   }
 
   #expire(): void {
     this.#cancelExpiry = undefined;
-    for (const kind of this.#lost ? KINDS : this.#failing) {
+    for (const kind of this.#lost ? KINDS : this.#failing.keys()) {
       this.#lists.delete(kind);
     }
     this.#known = !this.#lost;
@@ -269,4 +278,13 @@ export class Reader {
     }
     this.#notices.clear();
   }
+}
+
+/** For the status. What a server says itself is in the log alone. */
+function whyOf(thrown: unknown): string {
+  if (thrown instanceof UpstreamRpcError) {
+    return `it answered with error ${thrown.error.code}`;
+  }
+  const { code, message } = toGatewayError(thrown);
+  return `${code}: ${message}`;
 }

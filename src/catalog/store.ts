@@ -128,8 +128,7 @@ export class Store<C extends Caller = Caller> {
   /**
    * Reads lists of an upstream: everybody's, or, for a caller, those that are its own in their place. One flight per
    * list: calls during a flight share one trailing run. Resolves when the outcome is part of the catalog; never rejects:
-   * a list that fails stays as it was, marked stale, and is retried with backoff until it works or the upstream is
-   * dropped.
+   * a list that fails stays as it was, marked stale, and is retried with backoff until it works or its server is dropped.
    */
   async refresh(upstream: string, kinds: readonly Kind[] = KINDS, caller?: C): Promise<void> {
     if (this.#closed) {
@@ -159,15 +158,14 @@ export class Store<C extends Caller = Caller> {
     if (this.#closed) {
       return;
     }
-    if (owner === undefined) {
-      this.#readers.of(upstream).invalidate(change);
-      this.#principals?.noticed(upstream, [change]);
-    } else if (this.#principals?.isEverybody(owner) !== false) {
-      // Without sign-in everybody is one user, whose lists are the shared ones; some servers tell only the session
-      // that made the change.
-      this.#readers.of(upstream).invalidate(change);
-    } else {
+    // Without sign-in everybody has the shared lists; some servers tell only the session that made the change.
+    if (owner !== undefined && this.#principals?.isEverybody(owner) === false) {
       this.#principals.invalidate(upstream, change, owner);
+      return;
+    }
+    this.#readers.of(upstream).invalidate(change);
+    if (owner === undefined) {
+      this.#principals?.noticed(upstream, [change]);
     }
   }
 
@@ -179,6 +177,11 @@ export class Store<C extends Caller = Caller> {
     }
     this.#principals?.noticed(upstream);
     await this.refresh(upstream);
+  }
+
+  /** Why lists of it could not be read the last time; undefined where all were. */
+  faultOf(upstream: string): string | undefined {
+    return this.#readers.find(upstream)?.fault;
   }
 
   /** The upstream is lost: what it offered stays, marked, for `staleForMs`, then goes with one swap. */

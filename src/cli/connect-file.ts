@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isObject, type JsonObject, objectAt } from '../base/json.ts';
 import { addItem, EditRefused, jsonAt, removeMember, setMembers, setValue } from '../hosts/edit-json.ts';
@@ -145,6 +154,8 @@ function replace(file: string, text: string, mode: number): void {
   const beside = `${file}.${process.pid}.tmp`;
   try {
     writeFileSync(beside, text, { mode, flag: 'wx' });
+    // What the umask took away of what the file had.
+    chmodSync(beside, mode);
     renameSync(beside, file);
   } catch (thrown) {
     removeIfThere(beside);

@@ -3,19 +3,30 @@ import { LOG_LEVELS } from '../base/log.ts';
 
 const DEFAULT_CONFIG = 'config/gateway.yaml';
 
+/** An empty variable is what Compose and Kubernetes make of one that was never set: it says nothing. */
+function orFrom(variable: string, option: Option): Option {
+  return process.env[variable] === '' ? option : option.env(variable);
+}
+
 /** The options that every command takes, before its name or after it. */
 export function withGlobals(program: Command): Command {
   return program
     .addOption(
-      new Option('-c, --config <file>', 'configuration file').default(DEFAULT_CONFIG).env('PATCHBAY_CONFIG'),
+      orFrom('PATCHBAY_CONFIG', new Option('-c, --config <file>', 'configuration file')).default(
+        DEFAULT_CONFIG,
+      ),
     )
     .addOption(
-      new Option('--host <host>', 'address to listen on, instead of the configured one').env('PATCHBAY_HOST'),
+      orFrom(
+        'PATCHBAY_HOST',
+        new Option('--host <host>', 'address to listen on, instead of the configured one'),
+      ),
     )
     .addOption(
-      new Option('--port <port>', 'port to listen on, instead of the configured one; 0 takes a free one')
-        .env('PATCHBAY_PORT')
-        .argParser(portOf),
+      orFrom(
+        'PATCHBAY_PORT',
+        new Option('--port <port>', 'port to listen on, instead of the configured one; 0 takes a free one'),
+      ).argParser(portOf),
     )
     .addOption(
       new Option(

@@ -94,7 +94,8 @@ function upstreamLines(readiness: Readiness): readonly string[] {
       counted(resources, 'resources'),
       counted(templates, 'templates'),
     ].join(', ');
-    const about = state === 'ready' || state === 'stale' ? `${offers} (${era})` : (lastError ?? '');
+    const shown = state === 'ready' || state === 'stale' ? [`${offers} (${era})`] : [];
+    const about = [...shown, ...(lastError === undefined ? [] : [lastError])].join('; ');
     return `  ${id.padEnd(width)}  ${state.padEnd(10)}  ${about}`.trimEnd();
   });
 }

@@ -82,6 +82,8 @@ export interface ReadinessInput {
   readonly statuses: ReadonlyMap<string, UpstreamStatus>;
   /** Whether the first attempt of an upstream has ended, or has lasted longer than a first list would wait for it. */
   readonly tried: (upstream: string) => boolean;
+  /** Why its lists could not be read the last time, if they could not. */
+  readonly listFault: (upstream: string) => string | undefined;
   /** Not needed for readiness, by configuration. */
   readonly optional: (upstream: string) => boolean;
   readonly catalog: Catalog;
@@ -110,7 +112,11 @@ export function readiness(input: ReadinessInput): Readiness {
   const whole =
     input.shared.status !== 'down' && needed.every(([id, status]) => WELL.has(stateOf(id, status, catalog)));
   const upstreams = Object.fromEntries(
-    [...statuses].map(([id, status]) => [id, report(id, status, catalog, countOf(findings, id))]),
+    [...statuses].map(([id, status]) => {
+      // Of one that is not connected it is known better what is wrong.
+      const lastError = status.lastError ?? (status.state === 'connected' ? input.listFault(id) : undefined);
+      return [id, report(id, { ...status, lastError }, catalog, countOf(findings, id))];
+    }),
   );
   const state = { ...input.shared, since: new Date(input.shared.since).toISOString() };
   const status = starting ? 'starting' : whole && read ? 'ready' : 'degraded';

@@ -158,10 +158,16 @@ export class Inbox {
     }
   }
 
-  /** A response that is glued to a log line, or cut short, fails its request rather than letting it wait. */
+  /** A response that is glued to a log line or to half of another one, or cut short, fails its request rather than letting it wait. */
   #failDamaged(text: string, origin: RpcId | undefined): void {
-    const start = text.indexOf('{"');
-    if (start !== -1 && text.includes('"jsonrpc"')) {
+    const first = text.indexOf('{"');
+    if (first === -1 || !text.includes('"jsonrpc"')) {
+      return;
+    }
+    const last = text.lastIndexOf('{"jsonrpc"');
+    const isGlued =
+      last > first && readJson(text.slice(last), this.#options.maxMessageBytes).kind === 'value';
+    for (const start of isGlued ? [first, last] : [first]) {
       const id = peekResponseId(text.slice(start, start + KEPT), text.slice(-KEPT));
       if (id !== undefined && (origin === undefined || origin === id)) {
         this.fail(id, this.#notMcp('its answer was damaged'));

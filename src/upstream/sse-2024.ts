@@ -2,9 +2,10 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { after } from '../base/time.ts';
 import type { HttpUpstream } from '../config/settings.ts';
+import { headerOf } from '../protocol/headers.ts';
 import type { RpcId, RpcMessage } from '../protocol/json-rpc.ts';
 import { announced, judgeRefusal } from './http-answer.ts';
-import { decodedBody, drain, ENCODINGS, readStart } from './http-body.ts';
+import { decodedBody, drain, ENCODINGS, readStart, readText } from './http-body.ts';
 import { createEndpoint, type Endpoint, type HttpTransportOptions } from './http-endpoint.ts';
 import type { Answer } from './http-exchange.ts';
 import { foreign } from './http-reply.ts';
@@ -182,12 +183,21 @@ class SseTransport implements Transport {
     return this.#endpoint.ask({ url, method: 'POST', headers, body, signal: this.#life.signal, onSent });
   }
 
-  /** Any success will do: the answer itself comes on the stream. */
+  /** Any success will do: the answer itself comes on the stream. Some servers put it into the body here, and not there. */
   async #noteAnswer(answer: Answer, id: RpcId | undefined, inbox: Inbox): Promise<void> {
     const upstream = this.#upstream.id;
     const { status, headers } = answer;
     if (status < 300) {
-      drain(answer.body);
+      const isJson = announced(status, headers) === 'json' && headerOf(headers, 'content-type') !== undefined;
+      if (id === undefined || !isJson) {
+        drain(answer.body);
+        return;
+      }
+      const { maxMessageBytes } = this.#upstream.limits;
+      const text = await readText(decodedBody(answer, upstream), maxMessageBytes, upstream);
+      if (text.trim() !== '') {
+        inbox.receive(text, id);
+      }
       return;
     }
     const body = await readStart(decodedBody(answer, upstream), REFUSAL_BYTES);

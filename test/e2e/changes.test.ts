@@ -181,14 +181,17 @@ describe.each(FILLINGS)('an upstream of the $era era over $carrier', ({ era, sta
     const after = up.mark();
     await crash(up);
     await up.untilReceived('tools/list', undefined, { after });
-    const state = () => gateway.gateway.readiness().upstreams['up']?.state;
+    const report = () => gateway.gateway.readiness().upstreams['up'];
+    const state = () => report()?.state;
     await up.untilReceived('tools/list', undefined, { after, times: 2 });
     expect(state()).toBe('stale');
+    expect(report()?.lastError).toBe('its tools could not be read: it answered with error -32603');
     expect(await agent.names()).toEqual(['up.a']);
     await up.release('second try');
     await notices.next(TOOLS);
     expect(await agent.names()).toEqual(['up.b']);
     expect(state()).toBe('ready');
+    expect(report()?.lastError).toBeUndefined();
     expect((await agent.call('up.a')).text).toMatch(/^\[up\] This tool is not offered/);
   });
 });

@@ -160,6 +160,13 @@ describe('check', () => {
     const port = await run(['check'], { PATCHBAY_PORT: '70000' });
     expect(port).toMatchObject({ code: 2, stdout: '' });
     expect(port.stderr).toContain('PATCHBAY_PORT');
+    // What Compose makes of a variable that was never set says nothing.
+    const unset = await run(['check', '-c', config], {
+      PATCHBAY_CONFIG: '',
+      PATCHBAY_HOST: '',
+      PATCHBAY_PORT: '',
+    });
+    expect(unset).toMatchObject({ code: 0 });
   });
 });
 

@@ -128,7 +128,7 @@ describe('connect', () => {
     const before = '{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": {"x": "canary"}, // k\r\n\t},\r\n}\r\n';
     await mkdir(dirname(file));
     await writeFile(file, before);
-    await chmod(file, 0o640);
+    await chmod(file, 0o664);
 
     const asked = await connect('cursor', '--write');
     expect(asked.code).toBe(2);
@@ -141,7 +141,7 @@ describe('connect', () => {
     const after = await readFile(file, 'utf8');
     expect(after).toContain('"a": {"x": "canary"}, // k\r\n\t\t"patchbay": {\r\n\t\t\t"url": ');
     expect(after.replace(/\t\t"patchbay": \{.*?\},\r\n/s, '')).toBe(before);
-    expect((await stat(file)).mode & 0o777).toBe(0o640);
+    expect((await stat(file)).mode & 0o777).toBe(0o664);
     const [backup = '', ...others] = (await readdir(dirname(file))).filter((name) => name !== 'mcp.json');
     expect(others).toEqual([]);
     expect(await readFile(join(dirname(file), backup), 'utf8')).toBe(before);

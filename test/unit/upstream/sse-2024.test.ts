@@ -228,6 +228,28 @@ describe('the old HTTP+SSE pair', () => {
     expect(sink.ends).toHaveLength(1);
   });
 
+  it('hears an answer in the body of its POST, and takes no word of thanks there for one', async () => {
+    const server = await startOldServer(
+      () => '/m',
+      (seen, response, stream) => {
+        const method = String(seen.message?.method);
+        const type = method === 'plain' ? 'text/plain' : 'application/json';
+        const answer = answerTo(seen, { method });
+        response.writeHead(200, { 'content-type': type });
+        response.end(method === 'json' ? JSON.stringify(answer) : method === 'plain' ? 'Accepted' : '');
+        if (method !== 'json') {
+          stream.write(event(answer, 'event: message\n'));
+        }
+      },
+    );
+    const { sink, call } = await connect(server.url);
+    for (const [id, method] of ['json', 'plain', 'empty'].entries()) {
+      await call(id, method);
+      expect(await sink.result(id)).toEqual({ method });
+    }
+    expect(sink.failures).toEqual([]);
+  });
+
   it('an event past the bound ends the stream', async () => {
     const server = await startOldServer(() => '/m');
     const { sink } = await connect(server.url);

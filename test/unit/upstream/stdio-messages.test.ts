@@ -94,6 +94,25 @@ describe('messages over stdio', () => {
     await sink.result(3);
   });
 
+  it("C-028: half an answer with another's whole answer on the same line fails both calls", async () => {
+    const { sink, call } = await child();
+    await call(1, 'never');
+    await call(2, 'raw', {
+      text: '{"jsonrpc":"2.0","id":1,"result":{"con{"jsonrpc":"2.0","id":$ID,"result":{}}\n',
+    });
+    expect(await sink.failure(1)).toMatchObject({ code: 'UPSTREAM_NOT_MCP' });
+    expect(await sink.failure(2)).toMatchObject({ code: 'UPSTREAM_NOT_MCP' });
+    // What is within an answer is none.
+    await call(3, 'never');
+    await call(4, 'raw', {
+      text: '{"jsonrpc":"2.0","id":$ID,"result":{"con":[{"jsonrpc":"2.0","id":3,"result":{}}]},}\n',
+    });
+    expect(await sink.failure(4)).toMatchObject({ code: 'UPSTREAM_NOT_MCP' });
+    await call(5, 'echo');
+    await sink.result(5);
+    expect(sink.failures).toHaveLength(3);
+  });
+
   it.each([
     '{"jsonrpc":"2.0","id":$ID,"result":"text"}',
     '{"id":$ID,"result":{}}',
