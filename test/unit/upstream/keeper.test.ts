@@ -23,7 +23,13 @@ async function startHost(expect: ExpectStatic, sh: string, ...commands: readonly
   createInterface(host.stdout).on('line', (line) => said.push(JSON.parse(line) as Record<string, unknown>));
   const until = (key: string, value: unknown) =>
     expect.poll(() => said.find((line) => key in line)?.[key], { interval: 10 }).toEqual(value);
-  await until('pids', expect.any(Array));
+  try {
+    await until('pids', expect.any(Array));
+  } catch (thrown) {
+    // Nobody holds it yet who would end it.
+    host.kill('SIGKILL');
+    throw thrown;
+  }
   const pids = said.find((line) => 'pids' in line)?.['pids'] as number[];
   const tree = () => processTree(host.pid ?? 0).map(({ pid }) => pid);
   const keepers = () =>
