@@ -19,7 +19,7 @@ export function growFreely(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
-/** From now on. A V8 that does not know how to be told goes on as it is. */
+/** From now on. Every Node that `engines` allows knows them; a V8 that does not says so on stderr and goes on. */
 export function compileEarly(): void {
   for (const [flag, calls] of Object.entries(CALLS_BEFORE)) {
     setFlagsFromString(`--${flag}=${calls}`);
