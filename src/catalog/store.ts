@@ -150,10 +150,7 @@ export class Store<C extends Caller = Caller> {
     }
   }
 
-  /**
-   * A list_changed notice. A burst leads to one refresh, resources and templates together. `owner`: the key of the one
-   * principal whose connection it came on; nobody else's lists are touched then.
-   */
+  /** A list_changed notice; a burst leads to one refresh. `owner`: on whose own connection: nobody else's lists are touched. */
   invalidate(upstream: string, change: Change, owner?: string): void {
     if (this.#closed) {
       return;

@@ -158,7 +158,7 @@ export class Inbox {
     }
   }
 
-  /** A response that is glued to a log line or to half of another one, or cut short, fails its request rather than letting it wait. */
+  /** A response that is cut short, or glued to a log line or to half of another one, fails its request: it would wait in vain. */
   #failDamaged(text: string, origin: RpcId | undefined): void {
     const first = text.indexOf('{"');
     if (first === -1 || !text.includes('"jsonrpc"')) {

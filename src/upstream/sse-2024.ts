@@ -183,7 +183,7 @@ class SseTransport implements Transport {
     return this.#endpoint.ask({ url, method: 'POST', headers, body, signal: this.#life.signal, onSent });
   }
 
-  /** Any success will do: the answer itself comes on the stream. Some servers put it into the body here, and not there. */
+  /** Any success will do: the answer itself comes on the stream, or in the body here, where some servers put it. */
   async #noteAnswer(answer: Answer, id: RpcId | undefined, inbox: Inbox): Promise<void> {
     const upstream = this.#upstream.id;
     const { status, headers } = answer;

@@ -160,7 +160,7 @@ function apart(seen: readonly Seen[]): readonly Seen[] {
 
 const MASK = '[secret]';
 
-/** The text with each of them masked. */
+/** The text with each of them masked. Half a surrogate pair in such a text comes out as U+FFFD: UTF-8 has no place for it. */
 export function maskedCredentials(text: Buffer, seen: readonly Seen[]): string {
   let masked = '';
   let done = 0;

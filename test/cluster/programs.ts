@@ -83,6 +83,7 @@ async function startProgram(
       if (child.exitCode !== null) {
         throw new Error(`${command} ended with ${child.exitCode}: ${said}`);
       }
+      // Redis and nginx do not say when they listen.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     return { child, gone };

@@ -87,6 +87,7 @@ export async function untilGone(
     if (Date.now() > until) {
       throw new Error(`process ${pid} is still there: ${JSON.stringify(processFacts(pid))}`);
     }
+    // Nobody but its parent is told of the end of a process.
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
